@@ -1,0 +1,34 @@
+"""Which code produced a row: version and git commit."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@cache
+def version() -> str:
+    """The installed version of varigym."""
+    return metadata.version("varigym")
+
+
+@cache
+def commit() -> str:
+    """Short commit of the checkout that this package is, `-dirty` with uncommitted changes; `none` outside one."""
+    top = _git("rev-parse", "--show-toplevel")
+    head = _git("rev-parse", "--short=12", "HEAD")
+    if not top or not head or Path(top).resolve() != ROOT:
+        return "none"
+    return head + ("-dirty" if _git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def _git(*words: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,132 @@
+"""Result rows on disk: appended as cells of a grid finish, so that an interrupted benchmark continues."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from ..scenarios.errors import InputError
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One metric of one episode."""
+
+    scenario: str
+    policy: str
+    seed: int
+    metric: str
+    value: float
+    unit: str
+    version: str
+    commit: str
+    data_hash: str
+
+
+COLUMNS = tuple(field.name for field in fields(ResultRow))
+Cell = tuple[str, str, int]
+"""(scenario, policy, seed)"""
+
+
+class RowStore:
+    """Rows in memory and, with a folder, in `DIR/rows.csv`.
+
+    Raises `InputError` where the folder cannot be written or its rows.csv is not one of ours.
+    """
+
+    def __init__(self, folder: Path | None, metrics: Sequence[str]) -> None:
+        """Open `folder` (made if absent) and read the finished cells of an earlier run."""
+        self._metrics = frozenset(metrics)
+        self._path = folder / "rows.csv" if folder else None
+        self._cells: dict[Cell, list[ResultRow]] = {}
+        self.torn = False
+        """The file ended inside a row or a cell (a killed run); that cell is computed again."""
+        if self._path:
+            self._open(self._path)
+
+    @property
+    def rows(self) -> list[ResultRow]:
+        """All rows, finished cells in the order of their completion."""
+        return [row for cell in self._cells.values() for row in cell]
+
+    def __contains__(self, cell: Cell) -> bool:
+        return cell in self._cells
+
+    def check(self, cell: Cell, data_hash: str, version: str, commit: str) -> None:
+        """Raises `InputError` where a finished cell came from other data or other code."""
+        row = self._cells[cell][0]
+        for what, stored, now in (
+            ("data", row.data_hash, data_hash),
+            ("version", row.version, version),
+            ("commit", row.commit, commit),
+        ):
+            if stored != now:
+                raise InputError(
+                    f"{self._path}: {cell[0]}, {cell[1]}, seed {cell[2]} was computed with {what} {stored}, now {now}; "
+                    "results would not be comparable, choose another --out"
+                )
+
+    def add(self, rows: Iterable[ResultRow]) -> None:
+        """Keep the rows of finished cells and write them through to the disk."""
+        rows = list(rows)
+        for row in rows:
+            self._cells.setdefault((row.scenario, row.policy, row.seed), []).append(row)
+        if self._path:
+            self._write(self._path, rows, "a")
+
+    def _open(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                path.write_text(",".join(COLUMNS) + "\n")
+            with path.open("a"):
+                pass
+            text = path.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InputError(f"{path}: cannot be used for results ({reason}); choose another --out") from None
+        self._read(path, text)
+
+    def _read(self, path: Path, text: str) -> None:
+        header, *lines = text.splitlines(keepends=True) or [""]
+        if tuple(header.strip().split(",")) != COLUMNS:
+            raise InputError(f"{path}, line 1: not a results file (expected {','.join(COLUMNS)}); choose another --out")
+        whole = [line for line in lines if line.endswith("\n")]
+        for number, cells in enumerate(csv.reader(whole), start=2):
+            row = _parse(path, number, cells)
+            self._cells.setdefault((row.scenario, row.policy, row.seed), []).append(row)
+        partial = [c for c, rows in self._cells.items() if {row.metric for row in rows} < self._metrics]
+        if partial or len(whole) < len(lines):
+            self.torn = True
+            for cell in partial:
+                del self._cells[cell]
+            self._write(path, self.rows, "w")
+
+    def _write(self, path: Path, rows: Sequence[ResultRow], mode: str) -> None:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if mode == "w":
+            writer.writerow(COLUMNS)
+        writer.writerows(astuple(row) for row in rows)
+        target = path.with_suffix(".tmp") if mode == "w" else path
+        try:
+            with target.open(mode) as file:
+                file.write(text.getvalue())
+                file.flush()
+                os.fsync(file.fileno())
+            if mode == "w":
+                target.replace(path)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror}); rows before this one are safe") from None
+
+
+def _parse(path: Path, line: int, cells: list[str]) -> ResultRow:
+    try:
+        scenario, policy, seed, metric, value, unit, version, commit, data_hash = cells
+        return ResultRow(scenario, policy, int(seed), metric, float(value), unit, version, commit, data_hash)
+    except ValueError:
+        raise InputError(f"{path}, line {line}: not a result row ({','.join(cells)[:80]}); choose another --out") from None

@@ -1,0 +1,97 @@
+"""Allocation rules: which GPUs a gang gets, given what is free. No sort, at most one pass over the nodes.
+
+Every rule is the same primitive, "take the first n of these GPUs, nodes in this order", with another set
+and another order. `free` and all results are masks [N, P]; `level` [N, P] is the GPU's bin, 0 = fastest.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from .state import Profile
+
+LAST = 2**30
+"""Node key that sorts after every other."""
+
+
+def take_first(gpus: jax.Array, node_key: jax.Array, n: jax.Array) -> jax.Array:
+    """The first n GPUs of the mask `gpus`: nodes by (node_key [N], id), GPUs of a node by id."""
+    per_node = jnp.sum(gpus, axis=1, dtype=jnp.int32)
+    node = jnp.arange(node_key.shape[0])
+    sooner = (node_key[None, :] < node_key[:, None]) | (
+        (node_key[None, :] == node_key[:, None]) & (node[None, :] < node[:, None])
+    )
+    before = jnp.sum(jnp.where(sooner, per_node[None, :], 0), axis=1)
+    return gpus & (before[:, None] + _earlier_in_node(gpus) < n)
+
+
+def packed(free: jax.Array, n: jax.Array) -> jax.Array:
+    """Fewest nodes: the fullest node that fits, else the emptiest nodes first (hal-uw/blox-pal, Default-Packed)."""
+    count = jnp.sum(free, axis=1, dtype=jnp.int32)
+    fits = count >= n
+    node_key = jnp.where(jnp.any(fits), jnp.where(fits, count, LAST), -count)
+    return take_first(free, node_key, n)
+
+
+def fastest_bins(level: jax.Array, bins: int, free: jax.Array, n: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """PM-First: the n free GPUs of the lowest bins, and the bin of the slowest of them.
+
+    Inside the last bin, GPUs go by (|free GPUs of that bin in the node - n|, id), which prefers nodes that
+    just hold the gang (hal-uw/blox-pal, PM-First).
+    """
+    up_to = jnp.sum((level[None] <= jnp.arange(bins)[:, None, None]) & free[None], axis=(1, 2))
+    bottleneck = jnp.sum(up_to < n, dtype=jnp.int32)
+    sure = free & (level < bottleneck)
+    tier = free & (level == bottleneck)
+    misfit = jnp.abs(jnp.sum(tier, axis=1, dtype=jnp.int32) - n)
+    return sure | take_first(tier, misfit, n - jnp.sum(sure, dtype=jnp.int32)), bottleneck
+
+
+def node_bottlenecks(level: jax.Array, bins: int, free: jax.Array, n: jax.Array) -> jax.Array:
+    """Bin of each node's n-th fastest free GPU [N]; `bins` where the node has fewer than n."""
+    place = jnp.arange(level.shape[1])
+    faster = (level[:, None, :] < level[:, :, None]) | (
+        (level[:, None, :] == level[:, :, None]) & (place[None, None, :] < place[None, :, None])
+    )
+    rank = jnp.sum(faster & free[:, None, :], axis=2)
+    return jnp.min(jnp.where(free & (rank == n - 1), level, bins), axis=1)
+
+
+def one_node(level: jax.Array, worst: jax.Array, bottlenecks: jax.Array, free: jax.Array, n: jax.Array) -> jax.Array:
+    """n GPUs of bin <= worst inside one node: of the nodes whose bottleneck is `worst` the emptiest (ties: lowest id)."""
+    usable = free & (level <= worst)
+    count = jnp.sum(usable, axis=1, dtype=jnp.int32)
+    return take_first(usable, jnp.where(bottlenecks == worst, -count, LAST), n)
+
+
+def pal(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Array) -> jax.Array:
+    """PAL: walk the L x V matrix by (bin x penalty) and take the first cell that holds the gang (Jain et al., SC 2024).
+
+    The walk needs no loop: the first `within` cell that fits is the lowest node bottleneck, the first
+    `across` cell is PM-First's bottleneck, and two static ranks say which comes first.
+    """
+    level, bins = profile.level[app_class], profile.value.shape[1]
+    spread, worst_across = fastest_bins(level, bins, free, n)
+    bottlenecks = node_bottlenecks(level, bins, free, n)
+    worst_within = jnp.min(bottlenecks)
+    possible = (n > 1) & (worst_within < bins)
+    cell_within = profile.within_rank[app_class, jnp.minimum(worst_within, bins - 1)]
+    cell_across = profile.across_rank[app_class, jnp.minimum(worst_across, bins - 1)]
+    return lax.cond(
+        possible & (cell_within < cell_across),
+        lambda: one_node(level, worst_within, bottlenecks, free, n),
+        lambda: spread,
+    )
+
+
+def pm_first(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Array) -> jax.Array:
+    """PM-First: the fastest free GPUs, wherever they are."""
+    return fastest_bins(profile.level[app_class], profile.value.shape[1], free, n)[0]
+
+
+def _earlier_in_node(gpus: jax.Array) -> jax.Array:
+    """How many GPUs of the mask stand before each place of its node [N, P]."""
+    place = jnp.arange(gpus.shape[1])
+    return jnp.sum(gpus[:, None, :] & (place[None, None, :] < place[None, :, None]), axis=2)

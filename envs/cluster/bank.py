@@ -1,0 +1,40 @@
+"""A bank: prepared worlds of one shape, and what a scheduler may have learned before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+
+from ...scenarios.errors import InputError
+from ...scenarios.types import ClusterScenario, Jobs
+from .state import World
+from .world import stack
+
+
+@dataclass(frozen=True)
+class Bank:
+    """M worlds, stacked. `history` are the jobs of the train bank, or None where only the episode itself can teach."""
+
+    scenarios: tuple[ClusterScenario, ...]
+    worlds: World  # leaves [M, ...]
+    history: Jobs | None
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+
+def make_bank(scenarios: Sequence[ClusterScenario], history: Jobs | None = None) -> Bank:
+    """A bank of scenarios with equal GPU grids and classes. Raises `InputError` where they differ."""
+    if not scenarios:
+        raise InputError("a bank needs at least one scenario")
+    shapes = {(s.nodes, s.gpus_per_node, s.classes) for s in scenarios}
+    if len(shapes) > 1:
+        raise InputError(f"worlds of one bank need one (nodes, gpus_per_node, classes); found {sorted(shapes)}")
+    return Bank(tuple(scenarios), stack(scenarios), history)
+
+
+def pick(worlds: World, index: jax.Array) -> World:
+    """World `index` of the stacked worlds."""
+    return jax.tree.map(lambda leaf: leaf[index], worlds)

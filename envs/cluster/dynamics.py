@@ -1,0 +1,216 @@
+"""The only code that makes a new cluster state: arrivals, plans, progress, completions.
+
+Rules: round-based simulation of PAL (Jain et al., SC 2024; public simulator hal-uw/blox-pal), section
+"round loop". Progress is round-quantised: a job that ends inside a round leaves at its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from .state import FREE, NEVER, Ledger, Slots, State, World
+
+
+def initial_state(world: World, capacity: int) -> State:
+    """State at round 0 with the first arrivals in place; `capacity` is A, the number of slots."""
+    rows = world.demand.shape[0]
+    nodes, places = world.pm_score.shape[1:]
+    zero = jnp.int32(0)
+    state = State(
+        round=zero,
+        next_job=zero,
+        count=zero,
+        slots=_empty_slots(world, capacity),
+        owner=jnp.full((nodes, places), FREE, jnp.int32),
+        changed=jnp.bool_(False),
+        unfinished=jnp.sum(world.tracked, dtype=jnp.int32),
+        finished=zero,
+        busy_gpu_rounds=zero,
+        overflow=jnp.bool_(False),
+        profile=world.profile,
+        ledger=_empty_ledger(world, rows),
+    )
+    return _arrive(world, state)
+
+
+def apply_plan(world: World, state: State, owner: jax.Array) -> State:
+    """Give every GPU to the slot that `owner` [N, P] names; gangs must be whole. Starts, stops and moves jobs."""
+    moved = jnp.any(owner != state.owner)
+    slots = lax.cond(moved, _regang, lambda world, state, owner: state.slots, world, state, owner)
+    idle = ~(slots.running | state.slots.running)
+    waited = jnp.where(idle, state.slots.waited + 1, 0)
+    slots = replace(slots, waited=waited, promoted=slots.promoted | (waited >= world.starving_rounds))
+    return replace(state, slots=slots, owner=owner)
+
+
+def advance(world: World, state: State) -> State:
+    """Run the planned gangs for one round, then complete and admit; skip rounds in which nobody is there."""
+    slots = _progress(world, state.slots)
+    over = slots.running & (slots.done >= slots.iterations)
+    busy = jnp.sum(jnp.where(slots.running, slots.demand, 0), dtype=jnp.int32)
+    state = replace(
+        state,
+        round=state.round + 1,
+        slots=slots,
+        busy_gpu_rounds=state.busy_gpu_rounds + busy,
+        changed=jnp.any(over),
+    )
+    state = lax.cond(state.changed, _complete, lambda world, state, over: state, world, state, over)
+    return _arrive(world, state)
+
+
+def is_over(world: World, state: State) -> jax.Array:
+    """True when every tracked job has finished, at the horizon, or when the slots were too few."""
+    return (state.unfinished == 0) | (state.round >= world.horizon_round) | state.overflow
+
+
+def _progress(world: World, slots: Slots) -> Slots:
+    lost_s = jnp.minimum(slots.debt_s, world.round_s)
+    pace = jnp.where(slots.running, slots.slowdown * slots.iter_s, jnp.inf)
+    return replace(
+        slots,
+        done=slots.done + (world.round_s - lost_s) / pace,
+        attained=slots.attained + slots.running,
+        slowdown_sum=slots.slowdown_sum + slots.slowdown,
+        debt_s=jnp.where(slots.running, slots.debt_s - lost_s, slots.debt_s),
+    )
+
+
+def _regang(world: World, state: State, owner: jax.Array) -> Slots:
+    """Slots after a plan that differs from the running one: slowdown, restart debt, preemptions."""
+    slots = state.slots
+    capacity = slots.job.shape[0]
+    nodes, places = owner.shape
+    flat = owner.ravel()
+    seat = jnp.where(flat == FREE, capacity, flat)
+    node = jnp.repeat(jnp.arange(nodes, dtype=jnp.int32), places)
+
+    score = world.pm_score.reshape(-1, nodes * places)
+    app_class = slots.app_class.at[seat].get(mode="fill", fill_value=0)
+    gpu_score = score[app_class, jnp.arange(nodes * places)]
+    empty = jnp.zeros(capacity, gpu_score.dtype)
+    worst = empty.at[seat].max(gpu_score, mode="drop")
+    first = jnp.full(capacity, nodes, jnp.int32).at[seat].min(node, mode="drop")
+    last = jnp.full(capacity, -1, jnp.int32).at[seat].max(node, mode="drop")
+    held = jnp.zeros(capacity, jnp.int32).at[seat].add((owner == state.owner).ravel().astype(jnp.int32), mode="drop")
+
+    running = last >= 0
+    same = running & slots.running & (held == slots.demand)
+    penalty = jnp.where(first == last, 1.0, world.locality_penalty[slots.app_class])
+    resumed = running & ~same & (slots.start_round != NEVER)
+    return replace(
+        slots,
+        running=running,
+        slowdown=worst * penalty,
+        start_round=jnp.where(running, jnp.minimum(slots.start_round, state.round), slots.start_round),
+        debt_s=jnp.where(resumed, world.restart_s, slots.debt_s),
+        preemptions=slots.preemptions + (slots.running & ~same),
+    )
+
+
+def _complete(world: World, state: State, over: jax.Array) -> State:
+    """Write finished jobs to the ledger and close the gaps they leave; slots stay in arrival order."""
+    slots, ledger = state.slots, state.ledger
+    capacity = over.shape[0]
+    row = jnp.where(over, slots.job, world.demand.shape[0])
+    ledger = Ledger(
+        app_class=ledger.app_class.at[row].set(slots.app_class, mode="drop"),
+        demand=ledger.demand.at[row].set(slots.demand, mode="drop"),
+        start_round=ledger.start_round.at[row].set(slots.start_round, mode="drop"),
+        finish_round=ledger.finish_round.at[row].set(state.round, mode="drop"),
+        service=ledger.service.at[row].set(slots.attained, mode="drop"),
+        slowdown_sum=ledger.slowdown_sum.at[row].set(slots.slowdown_sum, mode="drop"),
+        preemptions=ledger.preemptions.at[row].set(slots.preemptions, mode="drop"),
+    )
+    live = (jnp.arange(capacity) < state.count) & ~over
+    target = jnp.where(live, jnp.cumsum(live) - 1, capacity).astype(jnp.int32)
+    source = jnp.full(capacity, capacity, jnp.int32).at[target].set(jnp.arange(capacity, dtype=jnp.int32), mode="drop")
+    blank = _empty_slots(world, 1)
+    slots = jax.tree.map(lambda x, b: jnp.concatenate([x, b])[source], slots, blank)
+    held = state.owner != FREE
+    moved = target[jnp.where(held, state.owner, 0)]
+    ended = jnp.sum(over, dtype=jnp.int32)
+    return replace(
+        state,
+        count=state.count - ended,
+        slots=slots,
+        owner=jnp.where(held & (moved < capacity), moved, FREE),
+        unfinished=state.unfinished - jnp.sum(over & world.tracked[state.slots.job], dtype=jnp.int32),
+        finished=state.finished + ended,
+        ledger=ledger,
+    )
+
+
+def _arrive(world: World, state: State) -> State:
+    """Seat every job that has arrived by now; with nobody active, the clock first jumps to the next arrival."""
+    upcoming = world.arrival_round[state.next_job]
+    jump = (state.count == 0) & (upcoming != NEVER)
+    now = jnp.where(jump, jnp.maximum(state.round, upcoming), state.round)
+    state = replace(state, round=now)
+    return lax.cond(upcoming <= now, _seat, lambda world, state: state, world, state)
+
+
+def _seat(world: World, state: State) -> State:
+    slots = state.slots
+    padding = world.demand.shape[0] - 1
+    place = jnp.arange(slots.job.shape[0], dtype=jnp.int32) - state.count
+    job = jnp.clip(state.next_job + place, 0, padding)
+    new = (place >= 0) & (world.arrival_round[job] <= state.round)
+    seated = jnp.sum(new, dtype=jnp.int32)
+    next_job = state.next_job + seated
+    slots = replace(
+        slots,
+        job=jnp.where(new, job, slots.job),
+        demand=jnp.where(new, world.demand[job], slots.demand),
+        app_class=jnp.where(new, world.app_class[job], slots.app_class),
+        iterations=jnp.where(new, world.iterations[job], slots.iterations),
+        iter_s=jnp.where(new, world.iter_s[job], slots.iter_s),
+    )
+    return replace(
+        state,
+        next_job=next_job,
+        count=state.count + seated,
+        slots=slots,
+        changed=jnp.bool_(True),
+        overflow=state.overflow | (world.arrival_round[next_job] <= state.round),
+    )
+
+
+def _empty_slots(world: World, capacity: int) -> Slots:
+    whole = jnp.zeros(capacity, jnp.int32)
+    real = jnp.zeros(capacity, world.iterations.dtype)
+    no = jnp.zeros(capacity, bool)
+    return Slots(
+        job=jnp.full(capacity, world.demand.shape[0] - 1, jnp.int32),
+        demand=whole,
+        app_class=whole,
+        iterations=real,
+        iter_s=jnp.ones_like(real),
+        done=real,
+        attained=whole,
+        running=no,
+        slowdown=real,
+        slowdown_sum=real,
+        start_round=jnp.full(capacity, NEVER, jnp.int32),
+        waited=whole,
+        promoted=no,
+        debt_s=real,
+        preemptions=whole,
+    )
+
+
+def _empty_ledger(world: World, rows: int) -> Ledger:
+    whole = jnp.zeros(rows, jnp.int32)
+    return Ledger(
+        app_class=whole,
+        demand=whole,
+        start_round=jnp.full(rows, NEVER, jnp.int32),
+        finish_round=jnp.full(rows, NEVER, jnp.int32),
+        service=whole,
+        slowdown_sum=jnp.zeros(rows, world.iterations.dtype),
+        preemptions=whole,
+    )

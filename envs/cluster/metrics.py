@@ -1,0 +1,69 @@
+"""Metrics of an episode: name, unit, direction and definition in one place; everything else reads them here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from .record import Record
+
+
+class Better(StrEnum):
+    """Which way a metric improves."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A catalog line."""
+
+    name: str
+    unit: str
+    better: Better
+    definition: str
+    of: Callable[[Record], float]
+
+
+def _makespan_s(record: Record) -> float:
+    end_s = np.where(np.isnan(record.jobs.finish_s), record.last_round * record.round_s, record.jobs.finish_s)
+    return float(end_s.max() - record.jobs.arrival_s.min())
+
+
+def _mean_queueing_s(record: Record) -> float:
+    start_s = np.where(np.isnan(record.jobs.start_s), record.last_round * record.round_s, record.jobs.start_s)
+    return float((start_s - record.jobs.arrival_s).mean())
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "mean_jct_s", "s", Better.LOWER, "mean of finish - arrival over tracked jobs",
+        lambda r: float(r.jobs.jct_s.mean()),
+    ),
+    Metric("p50_jct_s", "s", Better.LOWER, "median JCT (linear quantile)", lambda r: float(np.quantile(r.jobs.jct_s, 0.5))),
+    Metric("p99_jct_s", "s", Better.LOWER, "0.99 quantile of JCT (linear)", lambda r: float(np.quantile(r.jobs.jct_s, 0.99))),
+    Metric("mean_queueing_s", "s", Better.LOWER, "mean of first start - arrival", _mean_queueing_s),
+    Metric("makespan_s", "s", Better.LOWER, "last tracked finish - first tracked arrival", _makespan_s),
+    Metric(
+        "utilization", "1", Better.HIGHER,
+        "allocated GPU-rounds of all jobs / (GPUs x rounds) from time 0 to the last tracked finish",
+        lambda r: r.busy_gpu_rounds / (r.gpus * max(r.last_round, 1)),
+    ),
+    Metric(
+        "mean_slowdown", "1", Better.LOWER, "mean of JCT / ideal run time on median GPUs in one node",
+        lambda r: float((r.jobs.jct_s / r.jobs.work_s).mean()),
+    ),
+    Metric(
+        "preemptions", "1", Better.LOWER, "running gangs that were stopped or moved to other GPUs, tracked jobs, each counted once",
+        lambda r: float(r.jobs.preemptions.sum()),
+    ),
+)  # fmt: skip
+
+
+def metrics_of(record: Record) -> dict[str, float]:
+    """Every metric of a record."""
+    return {metric.name: metric.of(record) for metric in METRICS}

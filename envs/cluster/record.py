@@ -1,0 +1,93 @@
+"""Typed results of an episode: times per tracked job in seconds, computed on the host in float64."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...scenarios.types import ClusterScenario
+from .episode import Outcome
+from .state import NEVER
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """Tracked jobs in arrival order; all arrays [K]."""
+
+    job_id: NDArray[np.str_]
+    arrival_s: Floats
+    start_s: Floats
+    """First start; NaN where the job never ran."""
+    finish_s: Floats
+    """End of the round in which the work was done; NaN where truncation came first."""
+    demand: NDArray[np.int32]
+    app_class: NDArray[np.str_]
+    work_s: Floats
+    """Ideal run time on median GPUs in one node."""
+    jct_s: Floats
+    """Finish - arrival; up to the horizon where truncation came first."""
+    run_slowdown: Floats
+    """Mean of PM score x penalty over the rounds run; NaN where the job never ran."""
+    preemptions: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One episode: what ran, on which data, and what came out."""
+
+    scenario: str
+    policy: str
+    seed: int
+    data_hash: str
+    jobs: JobRecord
+    gpus: int
+    round_s: float
+    last_round: int
+    """Round of the last tracked finish, or of the truncation."""
+    rounds: int
+    """Planning rounds executed."""
+    busy_gpu_rounds: int
+    """Allocated GPUs summed over rounds, all jobs."""
+
+    @property
+    def truncated_jobs(self) -> int:
+        """Tracked jobs that had not finished at the horizon."""
+        return int(np.isnan(self.jobs.finish_s).sum())
+
+
+def make_record(scenario: ClusterScenario, policy: str, seed: int, outcome: Outcome) -> Record:
+    """The record of `outcome` on `scenario`."""
+    jobs, keep, round_s = scenario.jobs, scenario.jobs.tracked, scenario.round_s
+
+    def seconds(rounds: NDArray[np.int32], missing: float) -> Floats:
+        return np.where(rounds == NEVER, missing, rounds.astype(np.float64) * round_s)[keep]
+
+    arrival_s = jobs.arrival_s[keep]
+    service = outcome.service[keep]
+    return Record(
+        scenario=scenario.name,
+        policy=policy,
+        seed=seed,
+        data_hash=scenario.data_hash,
+        jobs=JobRecord(
+            job_id=jobs.job_id[keep],
+            arrival_s=arrival_s,
+            start_s=seconds(outcome.start_round, np.nan),
+            finish_s=seconds(outcome.finish_round, np.nan),
+            demand=jobs.demand[keep],
+            app_class=np.array(scenario.classes)[jobs.app_class[keep]],
+            work_s=jobs.work_s[keep],
+            jct_s=seconds(outcome.finish_round, outcome.last_round * round_s) - arrival_s,
+            run_slowdown=np.where(service > 0, outcome.slowdown_sum[keep] / np.maximum(service, 1), np.nan),
+            preemptions=outcome.preemptions[keep],
+        ),
+        gpus=scenario.gpus,
+        round_s=round_s,
+        last_round=outcome.last_round,
+        rounds=outcome.rounds,
+        busy_gpu_rounds=outcome.busy_gpu_rounds,
+    )

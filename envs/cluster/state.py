@@ -1,0 +1,98 @@
+"""What a training cluster is made of: frozen arrays, no behaviour.
+
+Axes: C app classes, N nodes, P GPUs per node (G = N * P, GPU id = node * P + place), J jobs, A slots for
+active jobs, V bins of the widest class. Times are whole rounds; only work and slowdowns are floats.
+"""
+
+from __future__ import annotations
+
+import jax
+
+from ..core import pytree
+
+FREE = -1
+"""Owner of a GPU that no gang holds."""
+NEVER = 2**30
+"""A round that no episode reaches: arrival of padding jobs, start of jobs that never ran."""
+
+
+@pytree
+class Profile:
+    """What the scheduler believes of the GPUs: bins, and the L x V walk they imply."""
+
+    level: jax.Array  # [C, N, P] int32, rank of the GPU's bin within its class, 0 = fastest
+    value: jax.Array  # [C, V] slowdown that the bin stands for
+    within_rank: jax.Array  # [C, V] int32, step of the cell (within one node, bin) in PAL's walk
+    across_rank: jax.Array  # [C, V] int32, step of the cell (across nodes, bin)
+
+
+@pytree
+class World:
+    """One prepared scenario. A bank stacks M of them on a leading axis. Row J of the job arrays is padding."""
+
+    arrival_round: jax.Array  # [J+1] int32, first round boundary at or after the arrival
+    demand: jax.Array  # [J+1] int32 GPUs
+    iterations: jax.Array  # [J+1] work in iterations
+    iter_s: jax.Array  # [J+1] ideal seconds per iteration
+    app_class: jax.Array  # [J+1] int32
+    tracked: jax.Array  # [J+1] bool
+    pm_score: jax.Array  # [C, N, P] true slowdown
+    profile: Profile
+    locality_penalty: jax.Array  # [C] slowdown of a gang that spans nodes
+    round_s: jax.Array  # []
+    restart_s: jax.Array  # [] seconds lost when a gang is moved or resumed
+    starving_rounds: jax.Array  # [] int32, waiting rounds after which a job is promoted for good
+    nominal_remaining: jax.Array  # [] bool, remaining time ignores slowdown (artifact)
+    horizon_round: jax.Array  # [] int32, the episode is truncated here
+
+
+@pytree
+class Slots:
+    """Active jobs in arrival order; slots beyond `State.count` are empty."""
+
+    job: jax.Array  # [A] int32 index into the job arrays, J where empty
+    demand: jax.Array  # [A] int32, 0 where empty
+    app_class: jax.Array  # [A] int32
+    iterations: jax.Array  # [A]
+    iter_s: jax.Array  # [A]
+    done: jax.Array  # [A] iterations finished
+    attained: jax.Array  # [A] int32 rounds scheduled
+    running: jax.Array  # [A] bool
+    slowdown: jax.Array  # [A] of the present gang (PM score x penalty); 0 where not running
+    slowdown_sum: jax.Array  # [A] over the rounds run
+    start_round: jax.Array  # [A] int32, NEVER before the first start
+    waited: jax.Array  # [A] int32 rounds since last scheduled
+    promoted: jax.Array  # [A] bool
+    debt_s: jax.Array  # [A] restart seconds still to pay
+    preemptions: jax.Array  # [A] int32
+
+
+@pytree
+class Ledger:
+    """Results of finished jobs; rows of unfinished ones hold nothing of the job."""
+
+    app_class: jax.Array  # [J+1] int32
+    demand: jax.Array  # [J+1] int32
+    start_round: jax.Array  # [J+1] int32
+    finish_round: jax.Array  # [J+1] int32, NEVER while unfinished
+    service: jax.Array  # [J+1] int32 rounds scheduled, 0 while unfinished
+    slowdown_sum: jax.Array  # [J+1]
+    preemptions: jax.Array  # [J+1] int32
+
+
+@pytree
+class State:
+    """A cluster at a round boundary, after completions and arrivals, before planning."""
+
+    round: jax.Array  # [] int32
+    next_job: jax.Array  # [] int32, jobs below it have arrived
+    count: jax.Array  # [] int32 active jobs
+    slots: Slots
+    owner: jax.Array  # [N, P] int32 slot that holds the GPU, or FREE
+    changed: jax.Array  # [] bool, the active set changed since the last plan
+    unfinished: jax.Array  # [] int32 tracked jobs still to finish
+    finished: jax.Array  # [] int32 jobs finished, tracked or not
+    busy_gpu_rounds: jax.Array  # [] int32, allocated GPUs summed over rounds
+    overflow: jax.Array  # [] bool, more active jobs than slots: the episode is void
+    profile: Profile
+    ledger: Ledger

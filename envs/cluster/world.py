@@ -1,0 +1,102 @@
+"""From a scenario on the host to a prepared world on the device, and banks of worlds of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from ...scenarios.types import ClusterScenario, Compat
+from .state import NEVER, Profile, World
+
+STARVING_S = 3_600_000.0
+"""Waiting time after which the artifact promotes a job for good (hal-uw/blox-pal)."""
+HORIZON = 20
+"""Truncation, in multiples of what the work needs."""
+
+
+def prepare(scenario: ClusterScenario, rows: int | None = None, bins: int | None = None) -> World:
+    """The world of `scenario`, its jobs padded to `rows` and its bins to `bins` (default: as many as it has)."""
+    jobs = scenario.jobs
+    rows = rows or len(jobs)
+    grid = (-1, scenario.nodes, scenario.gpus_per_node)
+    artifact = scenario.compat is Compat.ARTIFACT
+    starving = int(np.ceil(STARVING_S / scenario.round_s)) if artifact else NEVER
+
+    def padded(values: NDArray[np.generic], blank: float) -> jax.Array:
+        return jnp.asarray(np.concatenate([values, np.full(rows + 1 - len(jobs), blank, values.dtype)]))
+
+    return World(
+        arrival_round=padded(arrival_rounds(jobs.arrival_s, scenario.round_s), NEVER),
+        demand=padded(jobs.demand, 0),
+        iterations=padded(jobs.iterations, 0.0),
+        iter_s=padded(jobs.iter_s, 1.0),
+        app_class=padded(jobs.app_class, 0),
+        tracked=padded(jobs.tracked, False),
+        pm_score=jnp.asarray(scenario.pm_score.reshape(grid)),
+        profile=make_profile(scenario, bins or bin_count(scenario)),
+        locality_penalty=jnp.asarray(scenario.locality_penalty),
+        round_s=jnp.asarray(np.float64(scenario.round_s)),
+        restart_s=jnp.asarray(np.float64(scenario.restart_s)),
+        starving_rounds=jnp.int32(min(starving, NEVER)),
+        nominal_remaining=jnp.bool_(artifact),
+        horizon_round=jnp.int32(horizon_round(scenario)),
+    )
+
+
+def stack(scenarios: Sequence[ClusterScenario]) -> World:
+    """A bank: the worlds of scenarios with equal GPU grids, stacked on a leading axis M and padded to one shape."""
+    rows = bucket(max(len(s.jobs) for s in scenarios), 32)
+    bins = bucket(max(bin_count(s) for s in scenarios), 4)
+    worlds = [prepare(s, rows, bins) for s in scenarios]
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *worlds)
+
+
+def horizon_round(scenario: ClusterScenario) -> int:
+    """Round at which an episode is truncated: 20 times what the work needs, so that only a stuck policy gets there."""
+    jobs = scenario.jobs
+    needed_s = jobs.arrival_s[jobs.tracked].max() + (jobs.work_s * jobs.demand).sum() / scenario.gpus + jobs.work_s.max()
+    slowest = scenario.pm_score.max() * scenario.locality_penalty.max()
+    return int(min(np.ceil(HORIZON * needed_s * slowest / scenario.round_s) + HORIZON * len(jobs), NEVER - 1))
+
+
+def bucket(size: int, step: int) -> int:
+    """`size` rounded up to a few standard sizes, so that few programs are compiled."""
+    if size <= 8 * step:
+        return -(-size // step) * step
+    return int(2 ** np.ceil(np.log2(size)))
+
+
+def arrival_rounds(arrival_s: NDArray[np.float64], round_s: float) -> NDArray[np.int32]:
+    """First round boundary at or after each arrival."""
+    return np.ceil(arrival_s / round_s).astype(np.int32)
+
+
+def bin_count(scenario: ClusterScenario) -> int:
+    """Bins of the class that has most."""
+    return max(len(np.unique(row)) for row in scenario.pm_bin)
+
+
+def make_profile(scenario: ClusterScenario, bins: int) -> Profile:
+    """Bins as levels, and the step of every L x V cell in PAL's walk: by bin x penalty, ties as first met by GPU id."""
+    classes, gpus = scenario.pm_bin.shape
+    level = np.zeros((classes, gpus), np.int32)
+    value = np.full((classes, bins), np.inf)
+    steps = np.full((classes, 2, bins), 2 * bins, np.int32)
+    for c, (row, penalty) in enumerate(zip(scenario.pm_bin, scenario.locality_penalty, strict=True)):
+        values, first, level[c] = np.unique(row, return_index=True, return_inverse=True)
+        value[c, : len(values)] = values
+        met = np.argsort(first)  # levels in order of first appearance
+        cost = np.stack([values[met], values[met] * penalty], axis=1).ravel()
+        walk = np.argsort(np.argsort(cost, kind="stable"), kind="stable").reshape(-1, 2)
+        steps[c, :, met] = walk
+    grid = (classes, scenario.nodes, scenario.gpus_per_node)
+    return Profile(
+        level=jnp.asarray(level.reshape(grid)),
+        value=jnp.asarray(value),
+        within_rank=jnp.asarray(steps[:, 0]),
+        across_rank=jnp.asarray(steps[:, 1]),
+    )

@@ -1,0 +1,95 @@
+"""Gittins index of attained service, from a histogram of the service that finished jobs needed.
+
+For a job of age a, with X the service of finished jobs of the same app class and demand,
+
+    G(a) = max over d > 0 of  P(X - a <= d | X > a) / E[min(X - a, d) | X > a]
+
+(Aalto, Ayesta, Righter 2009; used for GPU clusters by Tiresias, NSDI 2019). Service is counted in GPU-rounds
+on a grid of ages, exact for short jobs and geometric beyond. Where a cell has fewer than `MIN_FINISHED`
+finished jobs, or a job is older than all of them, the index is 1 / (age + 1), which orders jobs as `las-2d`
+does and is the index of a Pareto tail of exponent 1.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.cluster.view import View
+from ...envs.core import pytree
+
+MIN_FINISHED = 5
+"""Finished jobs that a (class, demand) cell needs before its history is used."""
+GRID = np.unique(np.concatenate([np.arange(1, 17), np.ceil(16 * 1.16 ** np.arange(1, 49))])).astype(np.int32)
+"""Upper edges [T] of the service histogram, in rounds scheduled."""
+
+
+@pytree
+class History:
+    """Service of finished jobs per (class, demand) cell, in rounds; the last cell stands for unknown pairs."""
+
+    cell_class: jax.Array  # [K] int32
+    cell_demand: jax.Array  # [K] int32
+    finished: jax.Array  # [K, T] jobs that needed at most GRID[t] rounds
+    service: jax.Array  # [K, T] their rounds, summed
+    seen: jax.Array  # [] int32 finished jobs already counted
+    online: jax.Array  # [] bool, grow by the jobs that finish in the episode itself
+
+
+def gittins_index(view: View, history: History) -> jax.Array:
+    """Index per slot [A], completions per GPU-round."""
+    cell = cell_of(history, view.app_class, view.demand)
+    age = view.attained[:, None]
+    finished, service = history.finished[cell], history.service[cell]
+    young = jnp.asarray(GRID)[None, :] <= age
+    finished_by_age = jnp.max(jnp.where(young, finished, 0), axis=1, keepdims=True)
+    service_by_age = jnp.max(jnp.where(young, service, 0), axis=1, keepdims=True)
+    completions = finished - finished_by_age
+    beyond = finished[:, -1:] - finished
+    spent = service - service_by_age - age * completions + beyond * (jnp.asarray(GRID)[None, :] - age)
+    rate = jnp.where(young | (completions <= 0), 0.0, completions / jnp.maximum(spent, 1e-6))
+    known = (finished[:, -1] >= MIN_FINISHED) & (completions[:, -1] > 0)
+    demand = jnp.maximum(view.demand, 1)
+    tail = 1.0 / (view.attained * view.demand + 1.0)
+    return jnp.where(known, jnp.max(rate, axis=1) / demand, tail)
+
+
+def cell_of(history: History, app_class: jax.Array, demand: jax.Array) -> jax.Array:
+    """Cell of each (class, demand) pair; the last, always empty cell where the pair is unknown."""
+    match = (history.cell_class == app_class[..., None]) & (history.cell_demand == demand[..., None])
+    cells = history.cell_class.shape[0]
+    return jnp.min(jnp.where(match, jnp.arange(cells), cells - 1), axis=-1)
+
+
+def empty_history(pairs: NDArray[np.int32], online: bool) -> History:
+    """A history without finished jobs for the (class, demand) rows of `pairs` [K-1, 2]."""
+    cells = np.concatenate([pairs, [[-1, -1]]]).astype(np.int32)
+    blank = jnp.zeros((len(cells), len(GRID)))
+    return History(
+        cell_class=jnp.asarray(cells[:, 0]),
+        cell_demand=jnp.asarray(cells[:, 1]),
+        finished=blank,
+        service=blank,
+        seen=jnp.int32(0),
+        online=jnp.bool_(online),
+    )
+
+
+def add_finished(history: History, app_class: jax.Array, demand: jax.Array, rounds: jax.Array) -> History:
+    """History with finished jobs added: arrays [J] of class, demand and rounds scheduled (0: not finished)."""
+    cell = jnp.where(rounds > 0, cell_of(history, app_class, demand), history.cell_class.shape[0])
+    bucket = jnp.minimum(jnp.searchsorted(jnp.asarray(GRID), rounds), len(GRID) - 1)
+    steps = jnp.zeros_like(history.finished)
+    count = steps.at[cell, bucket].add(1.0, mode="drop")
+    total = steps.at[cell, bucket].add(rounds.astype(steps.dtype), mode="drop")
+    unknown = history.cell_class.shape[0] - 1
+    return History(
+        cell_class=history.cell_class,
+        cell_demand=history.cell_demand,
+        finished=(history.finished + jnp.cumsum(count, axis=1)).at[unknown].set(0.0),
+        service=(history.service + jnp.cumsum(total, axis=1)).at[unknown].set(0.0),
+        seen=history.seen + jnp.sum(rounds > 0, dtype=jnp.int32),
+        online=history.online,
+    )

@@ -1,0 +1,139 @@
+"""The round's plan of every ORDER+PLACEMENT[+sticky][+backfill] policy: order, admit, place.
+
+One program serves all of them: order and placement are switches, sticky and backfill are conditions, all of
+them array arguments, so that a new combination costs no compilation.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...envs.cluster.episode import Program
+from ...envs.cluster.state import FREE
+from ...envs.cluster.view import View
+from ...envs.core import pytree
+from .admission import ALWAYS_FREE, Admission, admit
+from .gittins import History, add_finished
+from .orders import Order
+from .placements import Placement
+
+
+@pytree
+class ListData:
+    """A bound policy."""
+
+    order: jax.Array  # [] int32 index into the orders
+    placement: jax.Array  # [] int32 index into the placements
+    sticky: jax.Array  # [] bool
+    backfill: jax.Array  # [] bool
+    history: History
+
+
+@pytree
+class ListMemory:
+    """What one round hands to the next: the order it used, and the service history."""
+
+    sequence: jax.Array  # [A] int32 slots
+    history: History
+
+
+@lru_cache
+def list_program(orders: tuple[Order, ...], placements: tuple[Placement, ...]) -> Program[ListData, ListMemory]:
+    """The program of list policies over these orders and placements; equal arguments give the same object."""
+    class_first = tuple(p.class_first for p in placements)
+    random = tuple(p.random for p in placements)
+
+    def act(data: ListData, view: View, memory: ListMemory, key: jax.Array) -> tuple[jax.Array, ListMemory]:
+        """Owner [N, P] of every GPU for the coming round."""
+        history = _update_history(data, view, memory)
+        sequence = _sequence(orders, data, view, history, memory.sequence)
+        known = ~view.changed & jnp.all(sequence == memory.sequence) & ~jnp.asarray(random)[data.placement]
+        # Admission and deterministic placement depend on the order and the running set alone: the same jobs in
+        # the same order get the same plan, and for sticky policies a plan is its own successor.
+        owner = lax.cond(known, lambda *_: view.owner, plan, data, view, sequence, key)
+        return owner, ListMemory(sequence=sequence, history=history)
+
+    def plan(data: ListData, view: View, sequence: jax.Array, key: jax.Array) -> jax.Array:
+        demand, running = view.demand[sequence], view.running[sequence]
+        admission = admit(demand, running, view.owner.size, data.sticky, data.backfill)
+        by_class = jnp.asarray(class_first)[data.placement]
+        return _place(placements, data.placement, by_class, view, sequence, admission, key)
+
+    return Program(_start, act)
+
+
+def _start(data: ListData, slots: int) -> ListMemory:
+    return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=data.history)
+
+
+def _update_history(data: ListData, view: View, memory: ListMemory) -> History:
+    ledger = view.ledger
+    return lax.cond(
+        data.history.online & (view.finished != memory.history.seen),
+        lambda: add_finished(data.history, ledger.app_class, ledger.demand, ledger.service),
+        lambda: memory.history,
+    )
+
+
+def _sequence(
+    orders: tuple[Order, ...], data: ListData, view: View, history: History, previous: jax.Array
+) -> jax.Array:
+    """Slots in scheduling order [A]: promoted jobs, then by key, ties by arrival; empty slots last."""
+    slot = jnp.arange(view.demand.shape[0], dtype=jnp.int32)
+
+    def by_key() -> jax.Array:
+        key = lax.switch(data.order, [order.key for order in orders], view, history)
+        group = jnp.where(slot >= view.count, 2, jnp.where(view.promoted, 0, 1)).astype(jnp.int32)
+        # Sorting is what a round spends most on, and often yesterday's order still stands.
+        stands = ~view.changed & _ascending(group[previous], key[previous], previous)
+        return lax.cond(stands, lambda: previous, lambda: lax.sort((group, key, slot), num_keys=3)[2])
+
+    by_arrival = jnp.asarray([order.fixed for order in orders])[data.order] & ~jnp.any(view.promoted)
+    return lax.cond(by_arrival, lambda: slot, by_key)
+
+
+def _ascending(group: jax.Array, key: jax.Array, slot: jax.Array) -> jax.Array:
+    """Whether the rows (group, key, slot) [A] are in strictly ascending order."""
+    same_group, same_key = group[:-1] == group[1:], key[:-1] == key[1:]
+    by_key = (key[:-1] < key[1:]) | (same_key & (slot[:-1] < slot[1:]))
+    return jnp.all((group[:-1] < group[1:]) | (same_group & by_key))
+
+
+def _place(
+    placements: tuple[Placement, ...],
+    placement: jax.Array,
+    by_class: jax.Array,
+    view: View,
+    sequence: jax.Array,
+    admission: Admission,
+    key: jax.Array,
+) -> jax.Array:
+    """Place the admitted jobs one after the other on what is free at their turn."""
+    capacity = sequence.shape[0]
+    position = jnp.arange(capacity, dtype=jnp.int32)
+    position_of = jnp.zeros(capacity, jnp.int32).at[sequence].set(position)
+
+    held = view.owner != FREE
+    holder = position_of[jnp.where(held, view.owner, 0)]
+    keeps = held & admission.kept[holder]
+    # Class-first placements see every stopped gang's GPUs at once; the others only those stopped by their turn.
+    released = jnp.where(held & ~by_class, admission.released_at[holder], ALWAYS_FREE)
+
+    turn = jnp.where(by_class, view.app_class[sequence], 0) * capacity + position
+    turns = lax.sort(jnp.where(admission.placed, turn, 2**30))
+    branches = [p.place for p in placements]
+
+    def step(i: jax.Array, owner: jax.Array) -> jax.Array:
+        at = turns[i] % capacity
+        slot = sequence[at]
+        free = (owner == FREE) & (released <= at)
+        lot = jax.random.fold_in(key, i)
+        gang = lax.switch(placement, branches, view.profile, view.app_class[slot], free, view.demand[slot], lot)
+        return jnp.where(gang, slot, owner)
+
+    placed = jnp.sum(admission.placed, dtype=jnp.int32)
+    return lax.fori_loop(0, placed, step, jnp.where(keeps, view.owner, FREE))

@@ -1,0 +1,62 @@
+"""Orders: who is next. Each maps a view to one key per slot [A]; lower goes first, ties by arrival then id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from ...envs.cluster.view import View
+from ..types import Information
+from .gittins import History, gittins_index
+
+Key = Callable[[View, History], jax.Array]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A catalog entry: the key, what it needs to know, and where it comes from."""
+
+    name: str
+    key: Key
+    information: Information
+    source: str
+    fixed: bool = False
+    """The key never changes while a job is active (lets the plan be kept between rounds)."""
+
+
+def fifo(view: View, history: History) -> jax.Array:
+    """First in, first out: slots already stand in arrival order."""
+    return jnp.zeros_like(view.remaining_s)
+
+
+def las(view: View, history: History) -> jax.Array:
+    """Least attained service, in seconds of being scheduled."""
+    return view.attained.astype(view.remaining_s.dtype)
+
+
+def las_2d(view: View, history: History) -> jax.Array:
+    """Least attained service in GPU-seconds (Tiresias's two-dimensional service)."""
+    return (view.attained * view.demand).astype(view.remaining_s.dtype)
+
+
+def gittins(view: View, history: History) -> jax.Array:
+    """Highest Gittins index of attained GPU-seconds first."""
+    return -gittins_index(view, history)
+
+
+def srtf(view: View, history: History) -> jax.Array:
+    """Shortest remaining time first."""
+    return view.remaining_s
+
+
+def srsf(view: View, history: History) -> jax.Array:
+    """Shortest remaining service (time x GPUs) first."""
+    return view.remaining_s * view.demand
+
+
+def sqrt(view: View, history: History) -> jax.Array:
+    """Shortest remaining time x sqrt(demand): between SRTF and SRSF."""
+    return view.remaining_s * jnp.sqrt(view.demand.astype(view.remaining_s.dtype))
