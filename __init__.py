@@ -1,0 +1,62 @@
+"""VariGym: train and judge learned GPU schedulers against the best hand-made ones."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .bench.compare import compare as compare
+    from .bench.experiment import Results as Results
+    from .bench.report import show_results as show_results
+    from .bench.simulate import simulate as simulate
+    from .envs.cluster.metrics import metrics_of as metrics_of
+    from .envs.cluster.record import JobRecord as JobRecord
+    from .envs.cluster.record import Record as Record
+    from .policies.catalog import add_placement as add_placement
+    from .policies.catalog import find_policy as find_policy
+    from .policies.cluster.placements import Placement as Placement
+    from .scenarios.catalog import find_scenario as find_scenario
+    from .scenarios.errors import InputError as InputError
+    from .scenarios.source import FromFiles as FromFiles
+    from .scenarios.source import Platform as Platform
+    from .scenarios.source import Synthetic as Synthetic
+    from .scenarios.types import ClusterScenario as ClusterScenario
+    from .scenarios.types import Compat as Compat
+    from .scenarios.types import Jobs as Jobs
+    from .scenarios.types import make_jobs as make_jobs
+    from .settings import configure as configure
+
+_HOMES = {
+    "ClusterScenario": "scenarios.types",
+    "Compat": "scenarios.types",
+    "FromFiles": "scenarios.source",
+    "InputError": "scenarios.errors",
+    "JobRecord": "envs.cluster.record",
+    "Jobs": "scenarios.types",
+    "Placement": "policies.cluster.placements",
+    "Platform": "scenarios.source",
+    "Record": "envs.cluster.record",
+    "Results": "bench.experiment",
+    "Synthetic": "scenarios.source",
+    "add_placement": "policies.catalog",
+    "compare": "bench.compare",
+    "configure": "settings",
+    "find_policy": "policies.catalog",
+    "find_scenario": "scenarios.catalog",
+    "make_jobs": "scenarios.types",
+    "metrics_of": "envs.cluster.metrics",
+    "show_results": "bench.report",
+    "simulate": "bench.simulate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported on first use, so that `import varigym` costs nothing."""
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module 'varigym' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

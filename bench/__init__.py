@@ -1,0 +1,1 @@
+"""What came out: grids, intervals, tables, speed."""

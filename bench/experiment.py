@@ -51,7 +51,7 @@ class Grid:
 
     def baseline_of(self, policy: str) -> str:
         """Name of the policy that `policy` is compared to."""
-        name = self.baseline.replace(SAME_ORDER, policy.split("+")[0])
+        name = self.baseline.replace(SAME_ORDER, policy.split("+", maxsplit=1)[0])
         return find_policy(name).name
 
 

@@ -129,4 +129,6 @@ def _parse(path: Path, line: int, cells: list[str]) -> ResultRow:
         scenario, policy, seed, metric, value, unit, version, commit, data_hash = cells
         return ResultRow(scenario, policy, int(seed), metric, float(value), unit, version, commit, data_hash)
     except ValueError:
-        raise InputError(f"{path}, line {line}: not a result row ({','.join(cells)[:80]}); choose another --out") from None
+        raise InputError(
+            f"{path}, line {line}: not a result row ({','.join(cells)[:80]}); choose another --out"
+        ) from None

@@ -44,7 +44,9 @@ def run_policy(source: Source, policy: Policy, seeds: Sequence[int], worlds: Seq
     bank = make_bank(worlds, source.history())
     clairvoyant = policy.information is Information.CLAIRVOYANT
     outcomes = run_episodes(bank, policy.program, policy.bind(bank), clairvoyant, seeds)
-    if isinstance(source, FromFiles) and any(o.stream_ended and w.streamed for o, w in zip(outcomes, worlds, strict=True)):
+    if isinstance(source, FromFiles) and any(
+        o.stream_ended and w.streamed for o, w in zip(outcomes, worlds, strict=True)
+    ):
         longer = replace(source, stream_jobs=2 * source.stream_jobs)
         return run_policy(longer, policy, seeds, build_worlds(longer, seeds))
     return [

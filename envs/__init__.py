@@ -1,0 +1,1 @@
+"""How a world moves: the functional contract, and one folder per world."""

@@ -15,7 +15,7 @@ T = TypeVar("T")
 State = TypeVar("State")
 View_contra = TypeVar("View_contra", contravariant=True)
 Plan_co = TypeVar("Plan_co", covariant=True)
-Data = TypeVar("Data")
+Data_contra = TypeVar("Data_contra", contravariant=True)
 Memory = TypeVar("Memory")
 
 
@@ -25,12 +25,10 @@ def pytree(cls: type[T]) -> type[T]:
     return jax.tree_util.register_dataclass(dataclasses.dataclass(frozen=True)(cls))
 
 
-class Act(Protocol[Data, View_contra, Memory, Plan_co]):
+class Act(Protocol[Data_contra, View_contra, Memory, Plan_co]):
     """A policy at one decision point: pure JAX, equal inputs give equal plans."""
 
-    def __call__(
-        self, data: Data, view: View_contra, memory: Memory, key: jax.Array
-    ) -> tuple[Plan_co, Memory]:
+    def __call__(self, data: Data_contra, view: View_contra, memory: Memory, key: jax.Array) -> tuple[Plan_co, Memory]:
         """Return the plan for this decision point and what to remember for the next one."""
         ...
 

@@ -1,0 +1,1 @@
+"""Who decides: published schedulers as pure JAX policies."""

@@ -36,9 +36,7 @@ class Entry:
 
 
 def _sia(span_h: float = 5.0, slow_rate: float = 0.0) -> Callable[[str], Source]:
-    return lambda name: Synthetic(
-        name, SiaPhilly(span_h=span_h), Platform(), Variability(slow_rate=slow_rate)
-    )
+    return lambda name: Synthetic(name, SiaPhilly(span_h=span_h), Platform(), Variability(slow_rate=slow_rate))
 
 
 def _synergy(name: str) -> Source:
@@ -105,6 +103,10 @@ def _parse(key: str, text: str, present: object) -> object:
     try:
         value = kind(text)  # type: ignore[call-arg]
     except ValueError:
-        legal = ", ".join(kind) if issubclass(kind, Compat) else {int: "a whole number", float: "a number"}.get(kind, "text")
+        legal = (
+            ", ".join(kind)
+            if issubclass(kind, Compat)
+            else {int: "a whole number", float: "a number"}.get(kind, "text")
+        )
         raise InputError(f"{key} = '{text}'; legal: {legal}") from None
     return value

@@ -137,7 +137,7 @@ class FromFiles:
 
     def history(self) -> None:
         """A real trace has no train bank; schedulers learn from the jobs that finish."""
-        return None
+        return
 
     def _scores(self, seed: int) -> tuple[tuple[str, ...], Floats, Floats]:
         compat, gpus = self.platform.compat, self.platform.gpus

@@ -146,7 +146,9 @@ def _check_shapes(scenario: ClusterScenario) -> None:
         if shape != grid:
             raise InputError(f"{name} has shape {shape}; expected [classes, GPUs] = {grid}")
     if scenario.locality_penalty.shape != grid[:1]:
-        raise InputError(f"locality_penalty has shape {scenario.locality_penalty.shape}; expected one per class, {grid[:1]}")
+        raise InputError(
+            f"locality_penalty has shape {scenario.locality_penalty.shape}; expected one per class, {grid[:1]}"
+        )
     if len(scenario.jobs) == 0:
         raise InputError("the scenario has no jobs; at least one is needed")
 
@@ -168,14 +170,17 @@ def _check_values(scenario: ClusterScenario) -> None:
     _refuse("arrival_s", jobs.arrival_s, jobs.arrival_s >= 0, "a finite number >= 0")
     _refuse("demand", jobs.demand, (jobs.demand >= 1) & (jobs.demand <= scenario.gpus), f"1 to {scenario.gpus} GPUs")
     _refuse("work_s", jobs.work_s, jobs.work_s > 0, "a finite number > 0")
-    _refuse("app_class", jobs.app_class, (jobs.app_class >= 0) & (jobs.app_class < len(scenario.classes)), "a class index")
+    _refuse(
+        "app_class", jobs.app_class, (jobs.app_class >= 0) & (jobs.app_class < len(scenario.classes)), "a class index"
+    )
     if not jobs.tracked.any():
         raise InputError("no job is tracked; at least one must be")
     worst = scenario.pm_score.max() * scenario.locality_penalty.max()
     last_s = jobs.arrival_s.max() + worst * (jobs.work_s.sum() + scenario.restart_s * len(jobs))
     if last_s / scenario.round_s > MAX_ROUND:
         raise InputError(
-            f"times reach {last_s:.3g} s, over {MAX_ROUND:,} rounds of {scenario.round_s} s; use shorter times or longer rounds"
+            f"times reach {last_s:.3g} s, over {MAX_ROUND:,} rounds of {scenario.round_s} s; "
+            "use shorter times or longer rounds"
         )
 
 

@@ -60,7 +60,7 @@ def node_bottlenecks(level: jax.Array, bins: int, free: jax.Array, n: jax.Array)
 
 
 def one_node(level: jax.Array, worst: jax.Array, bottlenecks: jax.Array, free: jax.Array, n: jax.Array) -> jax.Array:
-    """n GPUs of bin <= worst inside one node: of the nodes whose bottleneck is `worst` the emptiest (ties: lowest id)."""
+    """N GPUs of bin <= worst inside one node: of the nodes with that bottleneck the emptiest (ties: lowest id)."""
     usable = free & (level <= worst)
     count = jnp.sum(usable, axis=1, dtype=jnp.int32)
     return take_first(usable, jnp.where(bottlenecks == worst, -count, LAST), n)

@@ -79,7 +79,13 @@ def run_episodes(
 
 
 def episode(
-    program: Program[Any, Any], slots: int, worlds: World, index: jax.Array, data: Any, clairvoyant: jax.Array, key: jax.Array
+    program: Program[Any, Any],
+    slots: int,
+    worlds: World,
+    index: jax.Array,
+    data: Any,
+    clairvoyant: jax.Array,
+    key: jax.Array,
 ) -> _Carry:
     """World `index` from round 0 until it is over (pure)."""
     world = pick(worlds, index)

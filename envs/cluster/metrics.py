@@ -39,29 +39,45 @@ def _mean_queueing_s(record: Record) -> float:
     return float((start_s - record.jobs.arrival_s).mean())
 
 
+def _jct_quantile(share: float) -> Callable[[Record], float]:
+    return lambda record: float(np.quantile(record.jobs.jct_s, share))
+
+
+LOWER, HIGHER = Better.LOWER, Better.HIGHER
 METRICS: tuple[Metric, ...] = (
     Metric(
-        "mean_jct_s", "s", Better.LOWER, "mean of finish - arrival over tracked jobs",
-        lambda r: float(r.jobs.jct_s.mean()),
+        "mean_jct_s",
+        "s",
+        LOWER,
+        "mean of finish - arrival over tracked jobs",
+        lambda record: float(record.jobs.jct_s.mean()),
     ),
-    Metric("p50_jct_s", "s", Better.LOWER, "median JCT (linear quantile)", lambda r: float(np.quantile(r.jobs.jct_s, 0.5))),
-    Metric("p99_jct_s", "s", Better.LOWER, "0.99 quantile of JCT (linear)", lambda r: float(np.quantile(r.jobs.jct_s, 0.99))),
-    Metric("mean_queueing_s", "s", Better.LOWER, "mean of first start - arrival", _mean_queueing_s),
-    Metric("makespan_s", "s", Better.LOWER, "last tracked finish - first tracked arrival", _makespan_s),
+    Metric("p50_jct_s", "s", LOWER, "median JCT (linear quantile)", _jct_quantile(0.5)),
+    Metric("p99_jct_s", "s", LOWER, "0.99 quantile of JCT (linear)", _jct_quantile(0.99)),
+    Metric("mean_queueing_s", "s", LOWER, "mean of first start - arrival", _mean_queueing_s),
+    Metric("makespan_s", "s", LOWER, "last tracked finish - first tracked arrival", _makespan_s),
     Metric(
-        "utilization", "1", Better.HIGHER,
-        "allocated GPU-rounds of all jobs / (GPUs x rounds) from time 0 to the last tracked finish",
-        lambda r: r.busy_gpu_rounds / (r.gpus * max(r.last_round, 1)),
+        "utilization",
+        "1",
+        HIGHER,
+        "allocated GPU-rounds of all jobs / (GPUs x rounds), from time 0 to the last tracked finish",
+        lambda record: record.busy_gpu_rounds / (record.gpus * max(record.last_round, 1)),
     ),
     Metric(
-        "mean_slowdown", "1", Better.LOWER, "mean of JCT / ideal run time on median GPUs in one node",
-        lambda r: float((r.jobs.jct_s / r.jobs.work_s).mean()),
+        "mean_slowdown",
+        "1",
+        LOWER,
+        "mean of JCT / ideal run time on median GPUs in one node",
+        lambda record: float((record.jobs.jct_s / record.jobs.work_s).mean()),
     ),
     Metric(
-        "preemptions", "1", Better.LOWER, "running gangs that were stopped or moved to other GPUs, tracked jobs, each counted once",
-        lambda r: float(r.jobs.preemptions.sum()),
+        "preemptions",
+        "1",
+        LOWER,
+        "running gangs of tracked jobs that were stopped or moved to other GPUs, each counted once",
+        lambda record: float(record.jobs.preemptions.sum()),
     ),
-)  # fmt: skip
+)
 
 
 def metrics_of(record: Record) -> dict[str, float]:

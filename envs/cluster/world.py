@@ -58,7 +58,9 @@ def stack(scenarios: Sequence[ClusterScenario]) -> World:
 def horizon_round(scenario: ClusterScenario) -> int:
     """Round at which an episode is truncated: 20 times what the work needs, so that only a stuck policy gets there."""
     jobs = scenario.jobs
-    needed_s = jobs.arrival_s[jobs.tracked].max() + (jobs.work_s * jobs.demand).sum() / scenario.gpus + jobs.work_s.max()
+    needed_s = (
+        jobs.arrival_s[jobs.tracked].max() + (jobs.work_s * jobs.demand).sum() / scenario.gpus + jobs.work_s.max()
+    )
     slowest = scenario.pm_score.max() * scenario.locality_penalty.max()
     return int(min(np.ceil(HORIZON * needed_s * slowest / scenario.round_s) + HORIZON * len(jobs), NEVER - 1))
 

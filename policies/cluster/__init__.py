@@ -1,0 +1,1 @@
+"""List schedulers for the training cluster: an order, an admission, a placement."""

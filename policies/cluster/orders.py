@@ -58,5 +58,5 @@ def srsf(view: View, history: History) -> jax.Array:
 
 
 def sqrt(view: View, history: History) -> jax.Array:
-    """Shortest remaining time x sqrt(demand): between SRTF and SRSF."""
+    """Shortest remaining time, weighted by the root of demand: between SRTF and SRSF."""
     return view.remaining_s * jnp.sqrt(view.demand.astype(view.remaining_s.dtype))

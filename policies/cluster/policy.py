@@ -23,7 +23,10 @@ CELL_STEP = 16
 
 @dataclass(frozen=True)
 class ListPolicy:
-    """A list scheduler: an order, a placement, two habits. `orders` and `placements` are the switches of its program."""
+    """A list scheduler: an order, a placement, two habits.
+
+    `orders` and `placements` are the switches of its program.
+    """
 
     order: Order
     placement: Placement

@@ -1,0 +1,1 @@
+"""Readers of trace and profile files."""

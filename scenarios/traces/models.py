@@ -57,7 +57,9 @@ def find_model(row: Row, models: Mapping[str, Model]) -> Model:
     name = row.text("model")
     if name not in models:
         hint = unknown_name("model", name, models)
-        raise InputError(f"{row.path}, line {row.line}: {hint}; add your own with --models FILE (model,iter_s,app_class)")
+        raise InputError(
+            f"{row.path}, line {row.line}: {hint}; add your own with --models FILE (model,iter_s,app_class)"
+        )
     return models[name]
 
 

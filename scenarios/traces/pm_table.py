@@ -14,7 +14,9 @@ from .csv_table import Row, read_rows, refuse_duplicates
 SCORE, BIN = "score_", "sf_"
 
 
-def read_pm_table(path: Path, nodes: int, gpus_per_node: int, compat: Compat) -> tuple[tuple[str, ...], Floats, Floats, list[str]]:
+def read_pm_table(
+    path: Path, nodes: int, gpus_per_node: int, compat: Compat
+) -> tuple[tuple[str, ...], Floats, Floats, list[str]]:
     """Classes, true scores [C, G], bins [C, G] of the first G = nodes x gpus_per_node GPUs, and remarks.
 
     Where the table holds `sf_*` of a class, that is the bin; otherwise bins are computed from the scores.
@@ -66,13 +68,17 @@ def read_pm_runs(path: Path) -> tuple[Floats, Floats]:
 def _first_gpus(path: Path, rows: list[Row], nodes: int, gpus_per_node: int) -> tuple[list[Row], list[str]]:
     need = nodes * gpus_per_node
     if len(rows) < need:
-        raise InputError(f"{path}: {len(rows)} GPUs; legal: at least nodes x gpus_per_node = {nodes} x {gpus_per_node} = {need}")
+        raise InputError(
+            f"{path}: {len(rows)} GPUs; legal: at least nodes x gpus_per_node = {nodes} x {gpus_per_node} = {need}"
+        )
     rows = sorted(rows, key=lambda row: row.whole("gpu_id"))
     used = rows[:need]
     for position, row in enumerate(used):
         first = used[position - position % gpus_per_node]
         if row.text("node_id") != first.text("node_id"):
-            raise row.error("node_id", f"{first.text('node_id')}, as GPU {first.text('gpu_id')}: {gpus_per_node} GPUs per node")
+            raise row.error(
+                "node_id", f"{first.text('node_id')}, as GPU {first.text('gpu_id')}: {gpus_per_node} GPUs per node"
+            )
     names = [row.text("node_id") for row in used[::gpus_per_node]]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

@@ -1,0 +1,1 @@
+"""How GPUs differ, and what a scheduler knows of it."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError
 
-SEED = 1
+SEED, RESTARTS = 1, 10
 
 ILLUSTRATIVE: dict[str, tuple[float, float]] = {
     "resnet50": (88.0, 35.0),
@@ -40,6 +40,7 @@ def classify(utilisation: Mapping[str, tuple[float, float]], classes: int = 4) -
             raise InputError(f"model '{name}': utilisation (FU {point[0]}, DRAM {point[1]}); legal: 0 to 100 %")
     if len(np.unique(points, axis=0)) < classes:
         raise InputError(f"{len(names)} models cannot form {classes} classes; give more models or their app_class")
-    fit = KMeans(n_clusters=classes, n_init=10, random_state=SEED).fit(points)
-    by_fu = np.argsort(np.argsort(-fit.cluster_centers_[:, 0]))
-    return {name: chr(ord("A") + int(by_fu[label])) for name, label in zip(names, fit.labels_, strict=True)}
+    kmeans = KMeans(n_clusters=classes, n_init=RESTARTS, random_state=SEED)  # pyright: ignore[reportArgumentType]
+    labels = kmeans.fit_predict(points)
+    by_fu = np.argsort(np.argsort(-kmeans.cluster_centers_[:, 0]))
+    return {name: chr(ord("A") + int(by_fu[label])) for name, label in zip(names, labels, strict=True)}

@@ -45,13 +45,15 @@ def draw_scores(variability: Variability, gpus: int, kind: Kind, rng: np.random.
     # The order of draws is fixed and complete, so that worlds which differ in one knob share everything else.
     u = rng.random((len(CLASSES), gpus))
     slow = rng.random(gpus) < variability.slow_rate
-    factor = np.exp(rng.uniform(*np.log(SLOW_RANGE), size=gpus))
+    factor = np.exp(rng.uniform(np.log(SLOW_RANGE[0]), np.log(SLOW_RANGE[1]), size=gpus))
     tables = [MEASURED[variability.cluster][c][kind] for c in CLASSES]
     scores = np.stack([np.interp(row, *table) for row, table in zip(u, tables, strict=True)])
     return scores**variability.spread * np.where(slow, factor, 1.0)
 
 
-def profile(truth: Floats, redrawn: Floats, variability: Variability, compat: Compat, rng: np.random.Generator) -> Floats:
+def profile(
+    truth: Floats, redrawn: Floats, variability: Variability, compat: Compat, rng: np.random.Generator
+) -> Floats:
     """What the scheduler holds [C, G]: bins of measured scores.
 
     A stale GPU shows the value of `redrawn` (an independent draw of the same law) instead of its true one.

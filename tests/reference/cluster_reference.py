@@ -82,7 +82,10 @@ def simulate(
     backfill: bool = False,
     trace: list[tuple[float, Gangs]] | None = None,
 ) -> dict[int, RefResult]:
-    """Run rounds until every tracked job has finished (the round loop of the public simulator of PAL)."""
+    """Run rounds until every tracked job has finished (the round loop of the public simulator of PAL).
+
+    Never returns if jobs livelock: with restart_s >= round_s an order by attained service can move every gang each round.
+    """
     _check(world, jobs, order, placement)
     unfinished = {index for index, job in enumerate(jobs) if job.tracked}
     waiting_to_join = sorted(range(len(jobs)), key=lambda index: (jobs[index].arrival_s, index))

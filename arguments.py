@@ -1,0 +1,105 @@
+"""Command-line arguments that describe a world, and the sources they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from .scenarios.catalog import find_scenario
+from .scenarios.errors import InputError, unknown_name
+from .scenarios.source import FromFiles, Platform, Source
+from .scenarios.traces.models import MODELS, read_models
+from .scenarios.traces.sia import DurationUnit
+from .scenarios.types import Compat
+from .scenarios.variability.quantiles import CLASSES
+
+
+@dataclass(frozen=True)
+class PlatformArgs:
+    """Changes to the machine and the rules; what is not given stays as the scenario has it."""
+
+    nodes: int | None = None
+    """Nodes of the cluster."""
+    gpus_per_node: int | None = None
+    """GPUs per node."""
+    round_s: float | None = None
+    """Seconds between planning instants."""
+    restart_s: float | None = None
+    """Seconds lost when a gang is moved or resumed."""
+    locality_penalty: str | None = None
+    """Slowdown of a gang that spans nodes: a number, or per class A=1.16/B=1/C=1/D=1.1."""
+    compat: Compat | None = None
+    """paper, or artifact: the rules of PAL's public simulator (docs/compat.md)."""
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The options that were set."""
+        return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+
+    def over(self, platform: Platform) -> Platform:
+        """`platform` with these options."""
+        return replace(platform, **self.given)  # type: ignore[arg-type]
+
+    def apply(self, scenario: str) -> Source:
+        """A built-in scenario with these options as knobs."""
+        return find_scenario(":".join([scenario, *(f"{key}={value}" for key, value in self.given.items())]))
+
+
+@dataclass(frozen=True)
+class FileArgs:
+    """Files that a trace needs beside it."""
+
+    pm_scores: Path | None = None
+    """CSV gpu_id,node_id,score_A...[,sf_A...]: PM scores (and bins) per GPU. Default: drawn from measured quantiles."""
+    pm_runs: str = ""
+    """Per-run timings to draw scores from, as CLASS=FILE,CLASS=FILE (columns uuid or node,device; perf)."""
+    models: Path | None = None
+    """CSV model,iter_s,app_class (or fu_pct,dram_pct): adds to the built-in model table."""
+    duration_unit: DurationUnit | None = None
+    """What the column duration counts. Default: seconds; iterations under --compat artifact."""
+    tracked: str = ""
+    """FIRST-LAST position of the jobs that count, in arrival order from 0. Default: all."""
+
+    def trace(self, path: Path, platform: PlatformArgs) -> FromFiles:
+        """The source of one trace file."""
+        return FromFiles(
+            trace=path,
+            platform=platform.over(Platform()),
+            pm_scores=self.pm_scores,
+            pm_runs=self._runs(),
+            models=read_models(self.models) if self.models else MODELS,
+            duration_unit=self.duration_unit,
+            tracked=self._tracked(),
+        )
+
+    @property
+    def given(self) -> list[str]:
+        """Names of the options that were set."""
+        return [f"--{f.name.replace('_', '-')}" for f in fields(self) if getattr(self, f.name)]
+
+    @property
+    def fixed(self) -> bool:
+        """The files leave nothing to the seed but lots that a policy draws."""
+        return self.pm_scores is not None
+
+    def _runs(self) -> tuple[tuple[str, Path], ...]:
+        pairs = [part.partition("=") for part in split(self.pm_runs)]
+        for name, _, path in pairs:
+            if name not in CLASSES:
+                raise unknown_name("app class in --pm-runs", name, CLASSES)
+            if not path:
+                raise InputError(f"pm_runs = '{self.pm_runs}'; legal: CLASS=FILE,CLASS=FILE")
+        return tuple((name, Path(path)) for name, _, path in pairs)
+
+    def _tracked(self) -> tuple[int, int] | None:
+        if not self.tracked:
+            return None
+        first, _, last = self.tracked.partition("-")
+        if not (first.isdecimal() and last.isdecimal()):
+            raise InputError(f"tracked = '{self.tracked}'; legal: FIRST-LAST, such as 0-159")
+        return int(first), int(last)
+
+
+def split(text: str) -> list[str]:
+    """Items of a comma-separated list."""
+    return [item.strip() for item in text.split(",") if item.strip()]

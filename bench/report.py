@@ -1,0 +1,135 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from ..envs.cluster.metrics import METRICS, Metric
+from ..policies.types import Information, Policy
+from .experiment import Results
+from .stats import Interval, mean_interval, ratio_interval
+from .suites import Sweep
+
+HEADLINE = "mean_jct_s"
+PIPE_WIDTH = 150
+"""Columns when the output is not a terminal, so that no cell is cut."""
+CLAIRVOYANT_MARK = "*"
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that does not wrap tables when its output is piped."""
+    made = Console(stderr=stderr, highlight=False)
+    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH, soft_wrap=True)
+
+
+def label(policy: Policy) -> str:
+    """Name, with the mark of clairvoyance."""
+    clairvoyant = policy.information is Information.CLAIRVOYANT
+    return policy.name + (f" {CLAIRVOYANT_MARK}" if clairvoyant else "")
+
+
+def scenario_table(results: Results, scenario: str) -> Table:
+    """Every metric of every policy on one scenario, with the paired ratio to the baseline."""
+    grid = results.grid
+    table = Table(title=f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}", title_justify="left")
+    table.add_column("policy", no_wrap=True)
+    table.add_column(f"{HEADLINE} [95 %]", justify="right", no_wrap=True)
+    table.add_column("ratio [95 %]", justify="right", no_wrap=True)
+    others = [metric for metric in METRICS if metric.name != HEADLINE]
+    for metric in others:
+        table.add_column(metric.name.replace("mean_", ""), justify="right")
+    for policy in grid.policies:
+        values = results.values(scenario, policy.name, HEADLINE)
+        cells = [_with_bounds(mean_interval(values), 0), _ratio(results, scenario, policy.name)]
+        means = [float(results.values(scenario, policy.name, metric.name).mean()) for metric in others]
+        table.add_row(label(policy), *cells, *(_plain(m, v) for m, v in zip(others, means, strict=True)))
+    return table
+
+
+def summary_table(results: Results) -> Table:
+    """Geometric mean of the paired ratios over all scenarios and seeds."""
+    grid = results.grid
+    table = Table(title=f"Geometric mean over {len(grid.sources)} scenarios", title_justify="left")
+    table.add_column("policy", no_wrap=True)
+    table.add_column("baseline", no_wrap=True)
+    table.add_column(f"{HEADLINE} ratio [95 %]", justify="right", no_wrap=True)
+    for policy in grid.policies:
+        base = grid.baseline_of(policy.name)
+        pairs = [
+            (results.values(s.name, policy.name, HEADLINE), results.values(s.name, base, HEADLINE))
+            for s in grid.sources
+        ]
+        if all(len(v) == len(b) for v, b in pairs):
+            interval = ratio_interval(np.concatenate([v for v, _ in pairs]), np.concatenate([b for _, b in pairs]))
+            table.add_row(label(policy), base, _with_bounds(interval, 3))
+    return table
+
+
+def sweep_table(results: Results, sweep: Sweep) -> Table:
+    """Paired ratio to the baseline of every policy along one knob."""
+    grid = results.grid
+    table = Table(title=f"{sweep.title}: ratio of {HEADLINE} to {grid.baseline} [95 %]", title_justify="left")
+    table.add_column(sweep.knob, justify="right")
+    compared = [policy for policy in grid.policies if policy.name != grid.baseline_of(policy.name)]
+    for policy in compared:
+        table.add_column(label(policy), justify="right", no_wrap=True)
+    for value, scenario in zip(sweep.values, sweep.scenarios, strict=True):
+        table.add_row(f"{value:g}", *(_ratio(results, scenario, policy.name) for policy in compared))
+    return table
+
+
+def show_results(results: Results, to: Console, sweeps: tuple[Sweep, ...] = ()) -> None:
+    """Print the tables of a grid, and what is needed to read them."""
+    grid = results.grid
+    if sweeps:
+        tables = [sweep_table(results, sweep) for sweep in sweeps]
+    else:
+        tables = [scenario_table(results, source.name) for source in grid.sources]
+        tables += [summary_table(results)] if len(grid.sources) > 1 else []
+    to.print(Group(*tables))
+    to.print(Text(_legend(results), style="dim"))
+    for (scenario, policy), jobs in results.truncated.items():
+        to.print(
+            f"[yellow]{scenario}, {policy}: {jobs} jobs had not finished at the horizon; their time up to it counts"
+        )
+
+
+def _legend(results: Results) -> str:
+    grid = results.grid
+    words = [f"ratio: {HEADLINE} over {grid.baseline}'s, paired by seed, geometric mean; below 1 is better"]
+    if any(policy.information is Information.CLAIRVOYANT for policy in grid.policies):
+        words.append(f"{CLAIRVOYANT_MARK} clairvoyant: knows true remaining work")
+    words.append(f"seeds {grid.seeds[0]}-{grid.seeds[-1]}; intervals: bootstrap over seeds")
+    return "\n".join(words)
+
+
+def _ratio(results: Results, scenario: str, policy: str) -> str:
+    base_name = results.grid.baseline_of(policy)
+    base = results.values(scenario, base_name, HEADLINE)
+    if policy == base_name:
+        return "1 (baseline)"
+    if not len(base):
+        return "-"
+    return _with_bounds(ratio_interval(results.values(scenario, policy, HEADLINE), base), 3)
+
+
+def _with_bounds(interval: Interval, digits: int) -> str:
+    value = f"{interval.value:,.{digits}f}"
+    if math.isnan(interval.low):
+        return value
+    return f"{value} [{interval.low:,.{digits}f}, {interval.high:,.{digits}f}]"
+
+
+def _plain(metric: Metric, value: float) -> str:
+    return (
+        f"{value:,.0f}"
+        if metric.unit == "s" or metric.name == "preemptions"
+        else f"{value:,.3g}"
+        if value < 100
+        else f"{value:,.0f}"
+    )

@@ -1,0 +1,277 @@
+"""The `varigym` command: arguments in, tables out; every refusal is one line and exit code 2."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from tyro.conf import Positional, subcommand
+
+from .arguments import FileArgs, PlatformArgs, split
+from .bench.experiment import Grid, run_grid
+from .bench.perf import as_json, machine, measure
+from .bench.report import console, show_results
+from .bench.simulate import build_worlds, run_policy
+from .bench.suites import SEEDS, SUITES
+from .envs.cluster.metrics import METRICS, metrics_of
+from .envs.cluster.record import Record
+from .listing import show_catalogs
+from .policies.catalog import find_policy
+from .policies.types import Information
+from .scenarios.catalog import HELD_OUT
+from .scenarios.errors import InputError, unknown_name
+from .scenarios.source import Source
+from .settings import configure
+
+REFUSED, INTERRUPTED = 2, 130
+JOB_COLUMNS = [
+    "job_id",
+    "arrival_s",
+    "start_s",
+    "finish_s",
+    "demand",
+    "app_class",
+    "jct_s",
+    "run_slowdown",
+    "preemptions",
+]
+
+
+@dataclass(frozen=True)
+class List:
+    """Show scenarios, policies and the information they use, metrics with definitions, suites and seeds."""
+
+    def run(self) -> None:
+        """Print the catalogs."""
+        show_catalogs(console())
+
+
+@dataclass(frozen=True)
+class Simulate:
+    """Run one scenario, built in or from files, under one policy and print its metrics."""
+
+    scenario: Positional[str] = ""
+    """Built-in scenario, as NAME[:KNOB=VALUE...] (see varigym list). Default: sia-64, unless --trace is given."""
+    policy: str = "pal"
+    """ORDER+PLACEMENT[+sticky][+backfill], or an alias."""
+    seed: int = 0
+    """Seed of the world and of policies that draw lots."""
+    trace: Path | None = None
+    """CSV job_id,num_gpus,submit_time,duration,model[,batch_size], instead of a built-in scenario."""
+    jobs_out: Path | None = None
+    """Write one row per tracked job to this CSV."""
+    plugin: Path | None = None
+    """Python file of your own to import first (it may add placements)."""
+    platform: PlatformArgs = PlatformArgs()
+    files: FileArgs = FileArgs()
+
+    def run(self) -> None:
+        """Simulate, print, write."""
+        _load_plugin(self.plugin)
+        _refuse_unwritable(self.jobs_out)
+        policy = find_policy(self.policy)
+        source = _source(self.scenario, self.trace, self.platform, self.files)
+        worlds = build_worlds(source, [self.seed])
+        record = run_policy(source, policy, [self.seed], worlds)[0]
+        _note(*getattr(source, "remarks", []))
+        _show_record(record, policy.information)
+        if self.jobs_out:
+            _write_jobs(self.jobs_out, record)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Run a grid of scenarios x policies x seeds and print paired comparisons; with --out, rows are kept and resumed."""
+
+    suite: Positional[str] = "quick"
+    """quick, pal or variability (see varigym list)."""
+    scenarios: str = ""
+    """Comma-separated scenarios instead of the suite's."""
+    policies: str = ""
+    """Comma-separated policies instead of the suite's."""
+    baseline: str = ""
+    """Policy that ratios are taken to. ORDER stands for the order of the policy compared."""
+    seeds: int | None = None
+    """Number of seeds. Default: 10; 1 where files leave nothing to draw."""
+    seed_start: int = HELD_OUT.first
+    """First seed. Held-out seeds start at 200000."""
+    out: Path | None = None
+    """Folder for rows.csv; a rerun with the same folder continues where it stopped."""
+    traces: tuple[Path, ...] = ()
+    """Trace files (CSV as for simulate --trace) instead of the suite's scenarios."""
+    plugin: Path | None = None
+    """Python file of your own to import first (it may add placements)."""
+    platform: PlatformArgs = PlatformArgs()
+    files: FileArgs = FileArgs()
+
+    def run(self) -> None:
+        """Run the grid and print its tables."""
+        _load_plugin(self.plugin)
+        if self.suite not in SUITES:
+            raise unknown_name("suite", self.suite, SUITES)
+        suite = SUITES[self.suite]
+        names = split(self.scenarios) or ([] if self.traces else list(suite.scenarios))
+        if self.files.given and not self.traces:
+            raise InputError(f"{self.files.given[0]} belongs to --traces; built-in scenarios have their own")
+        sources = [self.platform.apply(name) for name in names]
+        sources += [self.files.trace(path, self.platform) for path in self.traces]
+        fixed = bool(self.traces) and not names and self.files.fixed
+        seeds = (1 if fixed else SEEDS) if self.seeds is None else self.seeds
+        grid = Grid(
+            sources=tuple(sources),
+            policies=tuple(find_policy(name) for name in split(self.policies) or suite.policies),
+            seeds=tuple(range(self.seed_start, self.seed_start + seeds)),
+            baseline=self.baseline or suite.baseline,
+        )
+        untouched = not (self.scenarios or self.traces or self.platform.given)
+        with _progress() as progress:
+            task = progress.add_task("episodes", total=grid.size)
+            results = run_grid(grid, self.out, lambda n: progress.advance(task, n), _note)
+        show_results(results, console(), suite.sweeps if untouched else ())
+        if self.out:
+            console().print(f"rows: {self.out / 'rows.csv'}")
+
+
+@dataclass(frozen=True)
+class Perf:
+    """Measure how fast the simulator is on this machine, beside a fixed NumPy yardstick."""
+
+    quick: bool = False
+    """Shorter stretches; less steady figures."""
+    json: Path | None = None
+    """Write the readings and machine facts to this file."""
+    trace: Path | None = None
+    """Measure on this trace instead of the built-in 64-GPU, 160-job world."""
+    platform: PlatformArgs = PlatformArgs()
+    files: FileArgs = FileArgs()
+
+    def run(self) -> None:
+        """Measure, print, write."""
+        _refuse_unwritable(self.json)
+        readings = measure(_source("", self.trace, self.platform, self.files), self.quick)
+        table = Table("name", "value", "unit")
+        for reading in readings:
+            table.add_row(reading.name, f"{reading.value:,.1f}", reading.unit)
+        console().print(table)
+        console().print(", ".join(f"{key}: {value}" for key, value in machine().items()))
+        if self.json:
+            _write(self.json, json.dumps(as_json(readings), indent=1) + "\n")
+
+
+Command = (
+    Annotated[List, subcommand("list")]
+    | Annotated[Simulate, subcommand("simulate")]
+    | Annotated[Bench, subcommand("bench")]
+    | Annotated[Perf, subcommand("perf")]
+)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point of the `varigym` command."""
+    configure(x64=True)
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
+    command = tyro.cli(Command, prog="varigym", description=__doc__, args=argv, config=config)
+    sys.exit(_guarded(command.run, getattr(command, "out", None)))
+
+
+def _guarded(run: Callable[[], None], out: Path | None) -> int:
+    try:
+        run()
+    except InputError as error:
+        console(stderr=True).print(f"error: {error}", style="red", markup=False)
+        return REFUSED
+    except KeyboardInterrupt:
+        kept = f"finished rows are in {out / 'rows.csv'}; the same command continues" if out else "nothing was written"
+        console(stderr=True).print(f"interrupted; {kept}", markup=False)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _source(scenario: str, trace: Path | None, platform: PlatformArgs, files: FileArgs) -> Source:
+    if trace is not None:
+        if scenario:
+            raise InputError(f"scenario '{scenario}' and --trace {trace}: give one of them")
+        return files.trace(trace, platform)
+    if files.given:
+        raise InputError(f"{files.given[0]} belongs to --trace; a built-in scenario has its own")
+    return platform.apply(scenario or "sia-64")
+
+
+def _show_record(record: Record, information: Information) -> None:
+    title = f"{record.scenario}, {record.policy} ({information}), seed {record.seed}, {len(record.jobs.job_id)} jobs"
+    table = Table("metric", "value", "unit", "definition", title=title, title_justify="left")
+    values = metrics_of(record)
+    for metric in METRICS:
+        table.add_row(metric.name, f"{values[metric.name]:,.4f}", metric.unit, metric.definition)
+    console().print(table)
+    if record.truncated_jobs:
+        _note(f"{record.truncated_jobs} jobs had not finished at the horizon; their time up to it counts")
+
+
+def _write_jobs(path: Path, record: Record) -> None:
+    columns = [getattr(record.jobs, name).tolist() for name in JOB_COLUMNS]
+    lines = [JOB_COLUMNS, *([_cell(value) for value in row] for row in zip(*columns, strict=True))]
+    try:
+        with path.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(lines)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    _note(f"jobs: {path}")
+
+
+def _cell(value: str | float) -> str:
+    """A number as short as it is exact; nothing where it does not exist."""
+    if not isinstance(value, float):
+        return str(value)
+    return "" if math.isnan(value) else str(int(value)) if value.is_integer() else repr(value)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _refuse_unwritable(path: Path | None) -> None:
+    """Fail before the work rather than after it."""
+    if path is None:
+        return
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written; legal: a file in an existing folder that you may write to")
+
+
+def _load_plugin(path: Path | None) -> None:
+    if path is None:
+        return
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise InputError(f"{path}: not a Python file")
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console(stderr=True), transient=True)
+
+
+def _note(*lines: str) -> None:
+    for line in lines:
+        console(stderr=True).print(f"note: {line}", style="yellow", markup=False)
+
+
+if __name__ == "__main__":
+    main()

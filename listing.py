@@ -1,0 +1,79 @@
+"""What `varigym list` prints: scenarios, policies with the information they use, metrics, suites, seeds."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from .bench.report import CLAIRVOYANT_MARK
+from .bench.suites import SUITES
+from .envs.cluster.metrics import METRICS
+from .policies.catalog import ALIASES, ORDERS, PLACEMENTS
+from .policies.types import Information
+from .scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, find_scenario, knobs
+
+
+def show_catalogs(to: Console) -> None:
+    """Print every catalog."""
+    for table in (_scenarios(), _orders(), _placements(), _aliases(), _metrics(), _suites(), _seeds()):
+        to.print(table)
+    to.print("Policies are ORDER+PLACEMENT[+sticky][+backfill]: sticky gangs keep their GPUs unless a job ahead needs")
+    to.print("them; backfill passes over a job that does not fit. Variants of a scenario: NAME:KNOB=VALUE:KNOB=VALUE.")
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _scenarios() -> Table:
+    table = _table("Scenarios", "name", "about", "knobs and defaults")
+    for name, entry in SCENARIOS.items():
+        settings = ", ".join(f"{key}={value}" for key, (_, value) in knobs(find_scenario(name)).items())
+        table.add_row(name, entry.about, settings)
+    return table
+
+
+def _orders() -> Table:
+    table = _table("Orders: who is next", "name", "information", "rule and source")
+    for order in ORDERS.values():
+        mark = f" {CLAIRVOYANT_MARK}" if order.information is Information.CLAIRVOYANT else ""
+        table.add_row(order.name + mark, order.information, order.source)
+    return table
+
+
+def _placements() -> Table:
+    table = _table("Placements: on which GPUs", "name", "information", "rule and source")
+    for placement in PLACEMENTS.values():
+        table.add_row(placement.name, "PM bins" if placement.class_first else "free GPUs", placement.source)
+    return table
+
+
+def _aliases() -> Table:
+    table = _table("Aliases", "name", "policy")
+    for name, policy in ALIASES.items():
+        table.add_row(name, policy)
+    return table
+
+
+def _metrics() -> Table:
+    table = _table("Metrics", "name", "unit", "better", "definition")
+    for metric in METRICS:
+        table.add_row(metric.name, metric.unit, metric.better, metric.definition)
+    return table
+
+
+def _suites() -> Table:
+    table = _table("Suites of varigym bench", "name", "about", "scenarios", "policies")
+    for name, suite in SUITES.items():
+        table.add_row(name, suite.about, str(len(suite.scenarios)), str(len(suite.policies)))
+    return table
+
+
+def _seeds() -> Table:
+    table = _table("Seeds", "first", "last", "use")
+    for seeds in (TRAIN, VALIDATION, HELD_OUT):
+        table.add_row(f"{seeds.first:,}", f"{seeds.last:,}", seeds.use)
+    return table
