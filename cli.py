@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,15 +18,13 @@ from tyro.conf import Positional, subcommand
 
 from .arguments import FileArgs, PlatformArgs, split
 from .bench.experiment import Grid, run_grid
+from .bench.outputs import refuse_unwritable, write_jobs, write_text
 from .bench.perf import as_json, machine, measure
-from .bench.report import console, show_results
+from .bench.report import console, record_table, show_results
 from .bench.simulate import build_worlds, run_policy
 from .bench.suites import SEEDS, SUITES
-from .envs.cluster.metrics import METRICS, metrics_of
-from .envs.cluster.record import Record
 from .listing import show_catalogs
 from .policies.catalog import find_policy
-from .policies.types import Information
 from .scenarios.catalog import HELD_OUT
 from .scenarios.errors import InputError, unknown_name
 from .scenarios.source import Source
@@ -79,20 +75,23 @@ class Simulate:
     def run(self) -> None:
         """Simulate, print, write."""
         _load_plugin(self.plugin)
-        _refuse_unwritable(self.jobs_out)
+        refuse_unwritable(self.jobs_out)
         policy = find_policy(self.policy)
         source = _source(self.scenario, self.trace, self.platform, self.files)
         worlds = build_worlds(source, [self.seed])
         record = run_policy(source, policy, [self.seed], worlds)[0]
         _note(*getattr(source, "remarks", []))
-        _show_record(record, policy.information)
+        console().print(record_table(record, policy.information))
+        if record.truncated_jobs:
+            _note(f"{record.truncated_jobs} jobs had not finished at the horizon; their time up to it counts")
         if self.jobs_out:
-            _write_jobs(self.jobs_out, record)
+            write_jobs(self.jobs_out, record)
+            _note(f"jobs: {self.jobs_out}")
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Run a grid of scenarios x policies x seeds and print paired comparisons; with --out, rows are kept and resumed."""
+    """Run a grid of scenarios x policies x seeds and print paired comparisons."""
 
     suite: Positional[str] = "quick"
     """quick, pal or variability (see varigym list)."""
@@ -158,7 +157,7 @@ class Perf:
 
     def run(self) -> None:
         """Measure, print, write."""
-        _refuse_unwritable(self.json)
+        refuse_unwritable(self.json)
         readings = measure(_source("", self.trace, self.platform, self.files), self.quick)
         table = Table("name", "value", "unit")
         for reading in readings:
@@ -166,7 +165,7 @@ class Perf:
         console().print(table)
         console().print(", ".join(f"{key}: {value}" for key, value in machine().items()))
         if self.json:
-            _write(self.json, json.dumps(as_json(readings), indent=1) + "\n")
+            write_text(self.json, json.dumps(as_json(readings), indent=1) + "\n")
 
 
 Command = (
@@ -180,7 +179,7 @@ Command = (
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of the `varigym` command."""
     configure(x64=True)
-    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.EnumChoicesFromValues)
     command = tyro.cli(Command, prog="varigym", description=__doc__, args=argv, config=config)
     sys.exit(_guarded(command.run, getattr(command, "out", None)))
 
@@ -208,50 +207,6 @@ def _source(scenario: str, trace: Path | None, platform: PlatformArgs, files: Fi
     if files.given:
         raise InputError(f"{files.given[0]} belongs to --trace; a built-in scenario has its own")
     return platform.apply(scenario or "sia-64")
-
-
-def _show_record(record: Record, information: Information) -> None:
-    title = f"{record.scenario}, {record.policy} ({information}), seed {record.seed}, {len(record.jobs.job_id)} jobs"
-    table = Table("metric", "value", "unit", "definition", title=title, title_justify="left")
-    values = metrics_of(record)
-    for metric in METRICS:
-        table.add_row(metric.name, f"{values[metric.name]:,.4f}", metric.unit, metric.definition)
-    console().print(table)
-    if record.truncated_jobs:
-        _note(f"{record.truncated_jobs} jobs had not finished at the horizon; their time up to it counts")
-
-
-def _write_jobs(path: Path, record: Record) -> None:
-    columns = [getattr(record.jobs, name).tolist() for name in JOB_COLUMNS]
-    lines = [JOB_COLUMNS, *([_cell(value) for value in row] for row in zip(*columns, strict=True))]
-    try:
-        with path.open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(lines)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    _note(f"jobs: {path}")
-
-
-def _cell(value: str | float) -> str:
-    """A number as short as it is exact; nothing where it does not exist."""
-    if not isinstance(value, float):
-        return str(value)
-    return "" if math.isnan(value) else str(int(value)) if value.is_integer() else repr(value)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-
-
-def _refuse_unwritable(path: Path | None) -> None:
-    """Fail before the work rather than after it."""
-    if path is None:
-        return
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InputError(f"{path}: cannot be written; legal: a file in an existing folder that you may write to")
 
 
 def _load_plugin(path: Path | None) -> None:

@@ -9,7 +9,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from ..envs.cluster.metrics import METRICS, Metric
+from ..envs.cluster.metrics import METRICS, Metric, metrics_of
+from ..envs.cluster.record import Record
 from ..policies.types import Information, Policy
 from .experiment import Results
 from .stats import Interval, mean_interval, ratio_interval
@@ -33,6 +34,16 @@ def label(policy: Policy) -> str:
     return policy.name + (f" {CLAIRVOYANT_MARK}" if clairvoyant else "")
 
 
+def record_table(record: Record, information: Information) -> Table:
+    """Every metric of one episode, with its definition."""
+    title = f"{record.scenario}, {record.policy} ({information}), seed {record.seed}, {len(record.jobs.job_id)} jobs"
+    table = Table("metric", "value", "unit", "definition", title=title, title_justify="left")
+    values = metrics_of(record)
+    for metric in METRICS:
+        table.add_row(metric.name, f"{values[metric.name]:,.4f}", metric.unit, metric.definition)
+    return table
+
+
 def scenario_table(results: Results, scenario: str) -> Table:
     """Every metric of every policy on one scenario, with the paired ratio to the baseline."""
     grid = results.grid
@@ -42,7 +53,7 @@ def scenario_table(results: Results, scenario: str) -> Table:
     table.add_column("ratio [95 %]", justify="right", no_wrap=True)
     others = [metric for metric in METRICS if metric.name != HEADLINE]
     for metric in others:
-        table.add_column(metric.name.replace("mean_", ""), justify="right")
+        table.add_column(metric.name.replace("_", "\n", 1), justify="right")
     for policy in grid.policies:
         values = results.values(scenario, policy.name, HEADLINE)
         cells = [_with_bounds(mean_interval(values), 0), _ratio(results, scenario, policy.name)]

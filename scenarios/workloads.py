@@ -133,7 +133,7 @@ class Synergy:
 
 @dataclass(frozen=True)
 class Tiny:
-    """Four jobs to follow by hand (docs/scenarios.md draws their Gantt chart)."""
+    """Four jobs to follow by hand (docs/tiny.md draws their Gantt chart)."""
 
     def draw(self, rng: np.random.Generator, gpus: int, compat: Compat) -> Jobs:
         """The same four jobs whatever the seed."""
@@ -141,7 +141,7 @@ class Tiny:
             job_id=_numbered(4),
             arrival_s=np.array([0.0, 0.0, 30.0, 60.0]),
             demand=np.array([2, 1, 2, 1], np.int32),
-            iterations=np.array([120.0, 60.0, 60.0, 120.0]),
+            iterations=np.array([120.0, 60.0, 120.0, 120.0]),
             iter_s=np.ones(4),
             app_class=np.array([0, 1, 0, 0], np.int32),
         )

@@ -84,7 +84,7 @@ def simulate(
 ) -> dict[int, RefResult]:
     """Run rounds until every tracked job has finished (the round loop of the public simulator of PAL).
 
-    Never returns if jobs livelock: with restart_s >= round_s an order by attained service can move every gang each round.
+    Never returns if jobs livelock: with restart_s >= round_s attained-service orders can move every gang each round.
     """
     _check(world, jobs, order, placement)
     unfinished = {index for index, job in enumerate(jobs) if job.tracked}
