@@ -57,10 +57,10 @@ def gittins_index(view: View, history: History) -> jax.Array:
 
 
 def cell_of(history: History, app_class: jax.Array, demand: jax.Array) -> jax.Array:
-    """Cell of each (class, demand) pair; the last, always empty cell where the pair is unknown."""
-    match = (history.cell_class == app_class[..., None]) & (history.cell_demand == demand[..., None])
+    """Cell of each (class, demand) pair [J]; the last, always empty cell where the pair is unknown."""
+    match = (history.cell_class[None, :] == app_class[:, None]) & (history.cell_demand[None, :] == demand[:, None])
     cells = history.cell_class.shape[0]
-    return jnp.min(jnp.where(match, jnp.arange(cells), cells - 1), axis=-1)
+    return jnp.min(jnp.where(match, jnp.arange(cells)[None, :], cells - 1), axis=1)
 
 
 def empty_history(pairs: NDArray[np.int32], online: bool) -> History:
