@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 from ..envs.cluster.bank import make_bank
 from ..envs.cluster.episode import run_episodes
 from ..envs.cluster.record import Record, make_record
+from ..envs.cluster.world import horizon_round
 from ..policies.catalog import find_policy
 from ..policies.types import Information, Policy
 from ..scenarios.catalog import find_scenario
 from ..scenarios.errors import InputError
 from ..scenarios.source import FromFiles, Source
+from ..scenarios.traces.sia import STREAM_PER_H
 from ..scenarios.types import ClusterScenario, Jobs
 
 
@@ -39,16 +42,19 @@ def build_worlds(source: Source, seeds: Sequence[int]) -> list[ClusterScenario]:
     return [source.build(seed) for seed in seeds]
 
 
-def run_policy(source: Source, policy: Policy, seeds: Sequence[int], worlds: Sequence[ClusterScenario]) -> list[Record]:
+def run_policy(
+    source: Source, policy: Policy, seeds: Sequence[int], worlds: Sequence[ClusterScenario], slots: int = 0
+) -> list[Record]:
     """Records of a policy on prepared worlds, one per seed; a stream that was too short is lengthened."""
     bank = make_bank(worlds, source.history())
     clairvoyant = policy.information is Information.CLAIRVOYANT
-    outcomes = run_episodes(bank, policy.program, policy.bind(bank), clairvoyant, seeds)
-    if isinstance(source, FromFiles) and any(
-        o.stream_ended and w.streamed for o, w in zip(outcomes, worlds, strict=True)
-    ):
-        longer = replace(source, stream_jobs=2 * source.stream_jobs)
-        return run_policy(longer, policy, seeds, build_worlds(longer, seeds))
+    outcomes = run_episodes(bank, policy.program, policy.bind(bank), clairvoyant, seeds, slots)
+    too_short = any(o.stream_ended and w.streamed for o, w in zip(outcomes, worlds, strict=True))
+    if too_short and isinstance(source, FromFiles):
+        # The stream has to last to the horizon; most episodes need far less of it.
+        horizon_h = max(horizon_round(world) * world.round_s for world in worlds) / 3600
+        longer = replace(source, stream_jobs=2 * source.stream_jobs + ceil(1.1 * STREAM_PER_H * horizon_h))
+        return run_policy(longer, policy, seeds, build_worlds(longer, seeds), max(o.slots for o in outcomes))
     return [
         make_record(world, policy.name, seed, outcome)
         for world, seed, outcome in zip(worlds, seeds, outcomes, strict=True)

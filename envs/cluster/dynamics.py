@@ -63,8 +63,15 @@ def advance(world: World, state: State) -> State:
     return _arrive(world, state)
 
 
+def grow(world: World, state: State, capacity: int) -> State:
+    """`state` with room for `capacity` active jobs; those that found no slot are seated, and the episode goes on."""
+    blank = _empty_slots(world, capacity - state.slots.job.shape[0])
+    slots = jax.tree.map(lambda old, new: jnp.concatenate([old, new]), state.slots, blank)
+    return _arrive(world, replace(state, slots=slots, overflow=jnp.bool_(False)))
+
+
 def is_over(world: World, state: State) -> jax.Array:
-    """True when every tracked job has finished, at the horizon, or when the slots were too few."""
+    """True when every tracked job has finished, at the horizon, or when jobs wait for slots (see `grow`)."""
     return (state.unfinished == 0) | (state.round >= world.horizon_round) | state.overflow
 
 

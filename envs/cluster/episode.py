@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..core import Act, loop_until, pytree
 from .bank import Bank, pick
-from .dynamics import advance, apply_plan, initial_state, is_over
+from .dynamics import advance, apply_plan, grow, initial_state, is_over
 from .state import State, World
 from .view import View, observe
 from .world import bucket
@@ -37,10 +37,14 @@ class Program(NamedTuple, Generic[Data, Memory]):
     """(data, slots A) -> memory before the first round."""
     act: Act[Data, View, Memory, jax.Array]
     """(data, view, memory, key) -> (owner [N, P] int32 slot or FREE, memory)."""
+    grow: Callable[[Memory, int], Memory]
+    """(memory, slots A) -> the memory for more slots; the present jobs keep theirs."""
 
 
 @pytree
-class _Carry:
+class Carry:
+    """An episode under way."""
+
     state: State
     memory: Any
     rounds: jax.Array  # [] int32 planning rounds executed
@@ -61,60 +65,76 @@ class Outcome:
     rounds: int
     """Planning rounds executed; empty stretches are skipped."""
     busy_gpu_rounds: int
+    slots: int
+    """Room that the episode needed for active jobs."""
     stream_ended: bool
     """All jobs had arrived before the episode was over."""
 
 
 def run_episodes(
-    bank: Bank, program: Program[Any, Any], data: Any, clairvoyant: bool, seeds: Sequence[int]
+    bank: Bank, program: Program[Any, Any], data: Any, clairvoyant: bool, seeds: Sequence[int], slots: int = 0
 ) -> list[Outcome]:
-    """One episode per world of the bank; `seeds` [M] feed policies that draw lots."""
-    slots = bucket(min(bank.worlds.demand.shape[1] - 1, FIRST_SLOTS), SLOT_STEP)
-    run = partial(_run_one, bank, program, data, clairvoyant, slots)
+    """One episode per world of the bank; `seeds` [M] feed policies that draw lots.
+
+    `slots` is how many active jobs to make room for at first; more are made where they are needed.
+    """
+    slots = slots or bucket(min(bank.worlds.demand.shape[1] - 1, FIRST_SLOTS), SLOT_STEP)
+    first = _run_one(bank, program, data, clairvoyant, slots, 0, seeds[0])  # compiles
     if len(bank) == 1:
-        return [run(0, seeds[0])]
-    first = run(0, seeds[0])  # compiles
+        return [first]
+    run = partial(_run_one, bank, program, data, clairvoyant, first.slots)
     with ThreadPoolExecutor(THREADS) as pool:
         return [first, *pool.map(run, range(1, len(bank)), seeds[1:])]
 
 
-def episode(
+def begin(program: Program[Any, Any], slots: int, worlds: World, index: jax.Array, data: Any) -> Carry:
+    """World `index` at round 0, before the first plan."""
+    return Carry(initial_state(pick(worlds, index), slots), program.start(data, slots), jnp.int32(0))
+
+
+def go_on(
     program: Program[Any, Any],
-    slots: int,
+    carry: Carry,
     worlds: World,
     index: jax.Array,
     data: Any,
     clairvoyant: jax.Array,
     key: jax.Array,
-) -> _Carry:
-    """World `index` from round 0 until it is over (pure)."""
+) -> Carry:
+    """Plan and advance until the episode is over or needs more slots (pure)."""
     world = pick(worlds, index)
 
-    def step(carry: _Carry) -> _Carry:
+    def step(carry: Carry) -> Carry:
         state = carry.state
         lot = jax.random.fold_in(key, state.round)
         owner, memory = program.act(data, observe(world, state, clairvoyant), carry.memory, lot)
-        return _Carry(advance(world, apply_plan(world, state, owner)), memory, carry.rounds + 1)
+        return Carry(advance(world, apply_plan(world, state, owner)), memory, carry.rounds + 1)
 
-    start = _Carry(initial_state(world, slots), program.start(data, slots), jnp.int32(0))
-    return loop_until(lambda carry: is_over(world, carry.state), step, start)
+    return loop_until(lambda carry: is_over(world, carry.state), step, carry)
 
 
-_compiled = jax.jit(episode, static_argnums=(0, 1))
+def enlarge(program: Program[Any, Any], slots: int, carry: Carry, worlds: World, index: jax.Array) -> Carry:
+    """The same moment of the episode with room for `slots` active jobs."""
+    return Carry(grow(pick(worlds, index), carry.state, slots), program.grow(carry.memory, slots), carry.rounds)
+
+
+_begin = jax.jit(begin, static_argnums=(0, 1))
+_go_on = jax.jit(go_on, static_argnums=0)
+_enlarge = jax.jit(enlarge, static_argnums=(0, 1))
 
 
 def _run_one(
     bank: Bank, program: Program[Any, Any], data: Any, clairvoyant: bool, slots: int, index: int, seed: int
 ) -> Outcome:
-    key = jax.random.key(seed)
-    while True:
-        end = _compiled(program, slots, bank.worlds, jnp.int32(index), data, jnp.bool_(clairvoyant), key)
-        if not bool(end.state.overflow):
-            return _outcome(end, len(bank.scenarios[index].jobs))
+    key, at, sight = jax.random.key(seed), jnp.int32(index), jnp.bool_(clairvoyant)
+    carry = _go_on(program, _begin(program, slots, bank.worlds, at, data), bank.worlds, at, data, sight, key)
+    while bool(carry.state.overflow):
         slots *= 2
+        carry = _go_on(program, _enlarge(program, slots, carry, bank.worlds, at), bank.worlds, at, data, sight, key)
+    return _outcome(carry, len(bank.scenarios[index].jobs))
 
 
-def _outcome(end: _Carry, jobs: int) -> Outcome:
+def _outcome(end: Carry, jobs: int) -> Outcome:
     state, ledger = end.state, end.state.ledger
     slots, count = state.slots, int(state.count)
     # Jobs that still run at the horizon have a start and preemptions too.
@@ -134,5 +154,6 @@ def _outcome(end: _Carry, jobs: int) -> Outcome:
         last_round=int(state.round),
         rounds=int(end.rounds),
         busy_gpu_rounds=int(state.busy_gpu_rounds),
+        slots=slots.job.shape[0],
         stream_ended=int(state.next_job) >= jobs,
     )

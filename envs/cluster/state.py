@@ -93,6 +93,6 @@ class State:
     unfinished: jax.Array  # [] int32 tracked jobs still to finish
     finished: jax.Array  # [] int32 jobs finished, tracked or not
     busy_gpu_rounds: jax.Array  # [] int32, allocated GPUs summed over rounds
-    overflow: jax.Array  # [] bool, more active jobs than slots: the episode is void
+    overflow: jax.Array  # [] bool, arrived jobs found no slot: `grow` before the next plan
     profile: Profile
     ledger: Ledger

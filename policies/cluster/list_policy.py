@@ -63,11 +63,16 @@ def list_program(orders: tuple[Order, ...], placements: tuple[Placement, ...]) -
         by_class = jnp.asarray(class_first)[data.placement]
         return _place(placements, data.placement, by_class, view, sequence, admission, key)
 
-    return Program(_start, act)
+    return Program(_start, act, _grow)
 
 
 def _start(data: ListData, slots: int) -> ListMemory:
     return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=data.history)
+
+
+def _grow(memory: ListMemory, slots: int) -> ListMemory:
+    # New arrivals make the next round sort anew, so that the old sequence is not needed.
+    return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=memory.history)
 
 
 def _update_history(data: ListData, view: View, memory: ListMemory) -> History:

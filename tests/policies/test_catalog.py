@@ -25,7 +25,7 @@ def test_every_policy_finishes_every_job(name: str) -> None:
     assert record.policy == name
     assert not np.isnan(record.jobs.finish_s).any()
     assert (record.jobs.start_s >= record.jobs.arrival_s).all()
-    if name.endswith("+sticky+backfill") or name.startswith("fifo") and "+sticky" in name:
+    if name.endswith("+sticky+backfill") or (name.startswith("fifo") and "+sticky" in name):
         assert record.jobs.preemptions.sum() == 0
 
 
@@ -50,7 +50,7 @@ def test_aliases_are_canonical_names_in_results() -> None:
 
 def test_all_policies_share_one_program_and_one_compilation() -> None:
     bank = make_bank([small_scenario([SmallJob(0, 1, 60, 0)] * 90)])
-    compiled = episode._compiled
+    compiled = episode._go_on
     compiled.clear_cache()  # type: ignore[attr-defined]
     for name in ("fifo+pal", "las+packed+sticky", "gittins+pm-first+backfill", "sqrt+random"):
         policy = find_policy(name)
@@ -59,10 +59,10 @@ def test_all_policies_share_one_program_and_one_compilation() -> None:
 
 
 def test_worlds_of_one_shape_share_a_compilation() -> None:
-    episode._compiled.clear_cache()  # type: ignore[attr-defined]
+    episode._go_on.clear_cache()  # type: ignore[attr-defined]
     for count in (3, 17, 32):
         simulate(small_scenario([SmallJob(k, 1, 60 + k, k % 2) for k in range(count)]), "fifo+pal")
-    assert episode._compiled._cache_size() == 1  # type: ignore[attr-defined]
+    assert episode._go_on._cache_size() == 1  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

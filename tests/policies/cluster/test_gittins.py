@@ -85,7 +85,7 @@ def test_without_history_gittins_is_las_2d(scenario: ClusterScenario) -> None:
 
 
 def test_a_real_trace_teaches_online() -> None:
-    """Jobs of class A need 1 round, of class B 20. After five of each, a new A goes before a B with as little service."""
+    """Jobs of class A need 1 round, of class B 20. After five of each, a new A goes before a new B."""
     lessons = [SmallJob(0, 1, 60, 0) for _ in range(6)] + [SmallJob(0, 1, 1200, 1) for _ in range(6)]
     contest = [SmallJob(60_000, 9, 1200, 1), SmallJob(60_000, 9, 60, 0)]
     more = [SmallJob(0, 9, 1200, 1) for _ in range(5)] + [SmallJob(0, 9, 60, 0) for _ in range(5)]

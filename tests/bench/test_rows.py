@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from varigym.bench.rows import COLUMNS, ResultRow, RowStore
+from varigym.scenarios.errors import InputError
+
+METRICS = ["mean_jct_s", "makespan_s"]
+HEADER = "scenario,policy,seed,metric,value,unit,version,commit,data_hash\n"
+
+
+def cell(seed: int, value: float = 1 / 3, scenario: str = "tiny") -> list[ResultRow]:
+    return [
+        ResultRow(scenario, "fifo+pal", seed, metric, value + place, "s", "0.1.0", "abc", "d41d8c")
+        for place, metric in enumerate(METRICS)
+    ]
+
+
+def store(folder: Path | None) -> RowStore:
+    return RowStore(folder, METRICS)
+
+
+@pytest.fixture
+def two_cells(tmp_path: Path) -> Path:
+    """A rows.csv of seeds 1 and 2."""
+    first = store(tmp_path)
+    first.add(cell(1))
+    first.add(cell(2))
+    return tmp_path / "rows.csv"
+
+
+def test_columns_are_those_that_every_row_must_carry() -> None:
+    assert ",".join(COLUMNS) + "\n" == HEADER
+
+
+@pytest.mark.parametrize("value", [1 / 3, 0.1 + 0.2, 1e300, 5e-324, 0.0, -1.5, 151872.0])
+def test_rows_come_back_exactly(tmp_path: Path, value: float) -> None:
+    store(tmp_path).add(cell(1, value))
+    again = store(tmp_path)
+    assert again.rows == cell(1, value)
+    assert not again.torn
+
+
+def test_a_value_that_does_not_exist_comes_back(tmp_path: Path) -> None:
+    store(tmp_path).add(cell(1, math.nan))
+    assert math.isnan(store(tmp_path).rows[0].value)
+
+
+def test_names_with_commas_and_quotes_come_back(tmp_path: Path) -> None:
+    store(tmp_path).add(cell(1, scenario='my "trace", v2'))
+    assert store(tmp_path).rows == cell(1, scenario='my "trace", v2')
+
+
+def test_finished_cells_are_known_and_others_are_not(two_cells: Path) -> None:
+    again = store(two_cells.parent)
+    assert ("tiny", "fifo+pal", 1) in again
+    assert ("tiny", "fifo+pal", 3) not in again
+    assert ("tiny", "fifo+packed", 1) not in again
+
+
+def test_rows_are_appended_behind_those_of_an_earlier_run(two_cells: Path) -> None:
+    before = two_cells.read_text()
+    store(two_cells.parent).add(cell(3))
+    assert two_cells.read_text().startswith(before)
+    assert store(two_cells.parent).rows == cell(1) + cell(2) + cell(3)
+
+
+def test_rows_are_on_the_disk_at_once(tmp_path: Path) -> None:
+    store(tmp_path).add(iter(cell(1)))
+    assert len((tmp_path / "rows.csv").read_text().splitlines()) == 3
+
+
+def test_without_a_folder_rows_are_kept_in_memory() -> None:
+    memory = store(None)
+    memory.add(cell(1))
+    assert memory.rows == cell(1)
+
+
+def test_a_missing_folder_is_made(tmp_path: Path) -> None:
+    store(tmp_path / "a" / "b").add(cell(1))
+    assert store(tmp_path / "a" / "b").rows == cell(1)
+
+
+@pytest.mark.parametrize("cut", [1, 10, 60, 75, 90, 120])
+def test_a_file_cut_off_anywhere_loses_only_the_last_cell(two_cells: Path, cut: int) -> None:
+    text = two_cells.read_text()
+    assert len(text) - len(HEADER) > 2 * 120
+    two_cells.write_text(text[:-cut])
+    again = store(two_cells.parent)
+    assert again.torn
+    assert again.rows == cell(1)
+    again.add(cell(2))
+    assert two_cells.read_text() == text
+
+
+def test_a_cell_without_all_its_metrics_is_computed_again_wherever_it_stands(two_cells: Path) -> None:
+    lines = two_cells.read_text().splitlines(keepends=True)
+    two_cells.write_text("".join(lines[:2] + lines[3:]))
+    again = store(two_cells.parent)
+    assert again.torn
+    assert ("tiny", "fifo+pal", 1) not in again
+    assert again.rows == cell(2)
+    assert store(two_cells.parent).rows == cell(2)
+
+
+def test_zero_bytes_left_by_a_crashed_disk_are_cut_off(two_cells: Path) -> None:
+    with two_cells.open("ab") as file:
+        file.write(bytes(50))
+    assert store(two_cells.parent).rows == cell(1) + cell(2)
+    assert b"\0" not in two_cells.read_bytes()
+
+
+def test_a_header_without_its_newline_does_not_swallow_the_first_row(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(HEADER.rstrip("\n"))
+    store(tmp_path).add(cell(1))
+    assert store(tmp_path).rows == cell(1)
+
+
+def test_a_file_with_crlf_is_read(two_cells: Path) -> None:
+    two_cells.write_bytes(two_cells.read_bytes().replace(b"\n", b"\r\n"))
+    assert store(two_cells.parent).rows == cell(1) + cell(2)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"name,score\nada,3\n",
+        b"scenario,policy,seed\n",
+        b"hello",
+        bytes(range(256)),
+        HEADER.encode() + b"tiny,fifo+pal,one,mean_jct_s,1.0,s,0.1.0,abc,d4\n",
+        HEADER.encode() + b"tiny,fifo+pal,1,mean_jct_s,fast,s,0.1.0,abc,d4\n",
+        HEADER.encode() + b"tiny,fifo+pal,1\n",
+        HEADER.encode() + b"x" * 200_000 + b"\n",
+    ],
+    ids=["csv", "fewer-columns", "text", "binary", "text-seed", "text-value", "short-row", "endless-cell"],
+)
+def test_a_foreign_file_is_refused_and_left_untouched(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"{path}.*; choose another --out"):
+        store(tmp_path)
+    assert path.read_bytes() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_a_bad_row_is_named_by_its_line(two_cells: Path) -> None:
+    with two_cells.open("a") as file:
+        file.write("tiny,fifo+pal\n")
+    with pytest.raises(InputError, match=r"line 6: not a result row \(tiny,fifo\+pal\)"):
+        store(two_cells.parent)
+
+
+@pytest.mark.parametrize(
+    ("now", "message"),
+    [
+        (("other", "0.1.0", "abc"), "data d41d8c, now other"),
+        (("d41d8c", "0.2.0", "abc"), "version 0.1.0, now 0.2.0"),
+        (("d41d8c", "0.1.0", "def"), "commit abc, now def"),
+    ],
+)
+def test_a_cell_from_other_data_or_code_is_refused(two_cells: Path, now: tuple[str, str, str], message: str) -> None:
+    with pytest.raises(InputError, match=rf"{two_cells}: tiny, fifo\+pal, seed 2 was computed with {message}"):
+        store(two_cells.parent).check(("tiny", "fifo+pal", 2), *now)
+
+
+def test_a_cell_from_the_same_data_and_code_is_accepted(two_cells: Path) -> None:
+    store(two_cells.parent).check(("tiny", "fifo+pal", 2), "d41d8c", "0.1.0", "abc")
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(InputError, match="cannot be used for results"):
+            store(folder)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_rows_that_are_a_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").mkdir()
+    with pytest.raises(InputError, match="cannot be used for results"):
+        store(tmp_path)
+
+
+def test_a_file_that_vanishes_under_the_run_is_said(tmp_path: Path) -> None:
+    writing = store(tmp_path)
+    (tmp_path / "rows.csv").unlink()
+    (tmp_path / "rows.csv").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        writing.add(cell(1))
