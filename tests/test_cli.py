@@ -1,0 +1,411 @@
+from __future__ import annotations
+
+import csv
+import json
+import math
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from varigym import cli
+from varigym.bench.suites import SUITES
+from varigym.cli import main
+from varigym.envs.cluster.metrics import METRICS
+from varigym.policies.catalog import ALIASES, ORDERS, PLACEMENTS
+from varigym.scenarios.catalog import SCENARIOS
+
+TRACE = "job_id,num_gpus,submit_time,duration,model\na,2,0,600,resnet50\nb,1,30,1200,vgg19\nc,4,40,60,BERT\n"
+SCORES = "gpu_id,node_id,score_A,score_B,score_C\n0,0,1,1,1\n1,0,1.5,1,1\n2,1,1,1,1\n3,1,1,1,1\n"
+FILES = {
+    "trace.csv": TRACE,
+    "scores.csv": SCORES,
+    "runs.csv": "uuid,perf\nu,1\nv,1.2\nw,1.1\n",
+    "models.csv": "model,iter_s,app_class\nllama,1,A\n",
+    "broken.csv": "job_id,num_gpus,submit_time,duration,model\na,2,0,-600,resnet50\n",
+    "strange.csv": "job_id,num_gpus,submit_time,duration,model\na,2,0,600,resnet5\n",
+    "wide.csv": "job_id,num_gpus,submit_time,duration,model\na,5,0,600,resnet50\n",
+    "unsorted.csv": "job_id,num_gpus,submit_time,duration,model\na,1,60,60,BERT\nb,1,0,60,BERT\n",
+    "few.csv": "model,iter_s,fu_pct,dram_pct\na,1,90,10\nb,1,10,90\n",
+    "text.txt": "hello\n",
+    "syntax.py": "def (:\n",
+    "raises.py": "raise ValueError('of its own')\n",
+    "imports.py": "import no_such_module_anywhere\n",
+    "taken.py": "import varigym\nvarigym.add_placement(varigym.Placement('pal', None, 'again'))\n",
+    "hello.py": "print('hello from the plugin')\n",
+}
+SMALL = ("--nodes", "2", "--gpus-per-node", "2")
+ON_TRACE = ("simulate", "--trace", "trace.csv", *SMALL)
+TINY_BENCH = ("bench", "--scenarios", "tiny", "--policies", "fifo+packed+sticky,pal,srtf+pal", "--seeds", "2")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with good and bad files."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+    Path("binary.csv").write_bytes(bytes(range(256)))
+    return tmp_path
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(list(words))
+    assert isinstance(end.value.code, int)
+    return end.value.code
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name != "__pycache__")
+
+
+def row_of(printed: str, name: str) -> str:
+    return next(line for line in printed.splitlines() if f" {name} " in line)
+
+
+@pytest.fixture
+def listed(capsys: pytest.CaptureFixture[str]) -> str:
+    """What `varigym list` prints."""
+    assert run("list") == 0
+    return capsys.readouterr().out
+
+
+def test_list_names_everything_there_is(listed: str) -> None:
+    names = [*SCENARIOS, *ORDERS, *PLACEMENTS, *ALIASES, *SUITES, *(metric.name for metric in METRICS)]
+    assert [name for name in names if f" {name} " not in listed] == []
+
+
+def test_list_says_what_each_order_knows(listed: str) -> None:
+    for order in ORDERS.values():
+        row = row_of(listed, order.name)
+        assert str(order.information) in row
+        assert ("*" in row) == (order.information == "clairvoyant")
+
+
+def test_list_defines_every_metric_and_shows_seeds_and_knobs(listed: str) -> None:
+    for metric in METRICS:
+        assert metric.definition in row_of(listed, metric.name)
+    for word in ("200,000", "held-out", "slow_rate=0.08", "span_h=20.0", "load_per_h=8.0", "compat=paper"):
+        assert word in listed
+
+
+def test_simulate_prints_every_metric_with_unit_and_definition(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "tiny") == 0
+    printed = capsys.readouterr()
+    assert "tiny, fifo+pal (non-clairvoyant), seed 0, 4 jobs" in printed.out
+    for metric in METRICS:
+        assert metric.definition in row_of(printed.out, metric.name)
+    assert "142.5000" in row_of(printed.out, "mean_jct_s")
+    assert printed.err == ""
+
+
+def test_simulate_says_that_a_policy_is_clairvoyant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "tiny", "--policy", "srtf+pal", "--seed", "7") == 0
+    assert "tiny, srtf+pal (clairvoyant), seed 7" in capsys.readouterr().out
+
+
+def test_simulate_writes_one_row_per_job(folder: Path) -> None:
+    assert run("simulate", "tiny", "--jobs-out", "jobs.csv") == 0
+    assert Path("jobs.csv").read_text().splitlines() == [
+        "job_id,arrival_s,start_s,finish_s,demand,app_class,jct_s,run_slowdown,preemptions",
+        "0,0,0,120,2,A,120,1,0",
+        "1,0,0,60,1,B,60,1,0",
+        f"2,30,60,240,2,A,210,{3.5 / 3!r},1",
+        "3,60,120,240,1,A,180,1,0",
+    ]
+
+
+def test_jobs_cut_off_at_the_horizon_are_said_and_have_no_finish(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("simulate", "tiny", "--restart-s", "1e9", "--jobs-out", "jobs.csv") == 0
+    assert "note: 1 jobs had not finished at the horizon" in capsys.readouterr().err
+    with Path("jobs.csv").open() as file:
+        (cut,) = [row for row in csv.DictReader(file) if not row["finish_s"]]
+    assert cut["job_id"] == "2"
+    assert float(cut["jct_s"]) > 1000
+
+
+def test_platform_options_become_knobs_of_the_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--restart-s", "30", "--compat", "artifact", "--locality-penalty", "A=1.5/B=1/C=1/D=1")
+    assert run("simulate", "tiny", *options) == 0
+    printed = capsys.readouterr().out
+    assert "tiny:restart_s=30.0:locality_penalty=A=1.5/B=1/C=1/D=1:compat=artifact, fifo+pal" in printed
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        (),
+        ("--pm-scores", "scores.csv"),
+        ("--pm-runs", "A=runs.csv,B=runs.csv, C=runs.csv"),
+        ("--models", "models.csv"),
+        ("--duration-unit", "iterations"),
+        ("--locality-penalty", "A=1.2/B=1/C=1/D=1"),
+    ],
+)
+def test_simulate_runs_a_trace_with_its_files(
+    folder: Path, capsys: pytest.CaptureFixture[str], files: tuple[str, ...]
+) -> None:
+    assert run(*ON_TRACE, *files) == 0
+    assert "trace, fifo+pal (non-clairvoyant), seed 0, 3 jobs" in capsys.readouterr().out
+
+
+def test_simulate_counts_the_tracked_jobs_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*ON_TRACE, "--tracked", "1-2", "--jobs-out", "jobs.csv") == 0
+    assert "2 jobs" in capsys.readouterr().out
+    assert [line.split(",")[0] for line in Path("jobs.csv").read_text().splitlines()[1:]] == ["b", "c"]
+
+
+def test_remarks_on_the_files_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "--trace", "unsorted.csv", *SMALL) == 0
+    assert capsys.readouterr().err.startswith("note: unsorted.csv, line 3: arrivals are not in order")
+
+
+def test_a_plugin_is_run_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "tiny", "--plugin", "hello.py") == 0
+    assert capsys.readouterr().out.startswith("hello from the plugin\n")
+
+
+def test_bench_prints_paired_ratios_and_writes_rows_that_a_rerun_keeps(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*TINY_BENCH, "--out", "out") == 0
+    printed = capsys.readouterr().out
+    assert "tiny, 2 seeds" in printed
+    assert "1 (baseline)" in row_of(printed, "fifo+packed+sticky")
+    assert "142" in row_of(printed, "fifo+pal")
+    assert "srtf+pal *" in printed
+    assert "rows: out/rows.csv" in printed
+    text = Path("out/rows.csv").read_text()
+    rows = list(csv.DictReader(text.splitlines()))
+    assert {row["metric"] for row in rows} == {metric.name for metric in METRICS}
+    assert {row["seed"] for row in rows} == {"200000", "200001"}
+    assert len(rows) == 3 * 2 * len(METRICS)
+    assert run(*TINY_BENCH, "--out", "out") == 0
+    assert Path("out/rows.csv").read_text() == text
+    assert capsys.readouterr().out == printed
+
+
+def test_bench_runs_traces_once_where_files_leave_nothing_to_draw(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policies = ("--policies", "fifo+packed+sticky,pal")
+    assert run("bench", "--traces", "trace.csv", "--pm-scores", "scores.csv", *policies, *SMALL) == 0
+    assert "trace, 1 seed" in capsys.readouterr().out
+
+
+def test_bench_shows_a_summary_over_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--scenarios", "tiny, tiny:round_s=30", "--policies", "fifo+packed,pal", "--seeds", "1")
+    assert run("bench", *given, "--baseline", "ORDER+packed", "--seed-start", "5") == 0
+    printed = capsys.readouterr().out
+    assert "Geometric mean over 2 scenarios" in printed
+    assert "seeds 5-5" in printed
+
+
+def test_an_interrupted_bench_says_how_to_continue(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "run_grid", interrupted)
+    assert run(*TINY_BENCH, "--out", "out") == 130
+    said = capsys.readouterr().err
+    assert "interrupted; finished rows are in out/rows.csv; the same command continues" in said
+    assert "Traceback" not in said
+
+
+def test_perf_measures_beside_machine_facts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("perf", "--quick", "--json", "perf.json", "--trace", "trace.csv", *SMALL) == 0
+    printed = capsys.readouterr().out
+    found = json.loads(Path("perf.json").read_text())
+    assert set(found) == {"machine", "rows"}
+    units = {row["name"]: row["unit"] for row in found["rows"]}
+    assert units == {
+        "cluster.rounds_per_s": "1/s",
+        "cluster.placements_per_s": "1/s",
+        "cluster.compile_s": "s",
+        "peak_rss_mb": "MB",
+        "numpy_loop_per_s": "1/s",
+    }
+    for row in found["rows"]:
+        assert set(row) == {"name", "value", "unit"}
+        assert math.isfinite(row["value"])
+        assert row["value"] > 0 or row["name"] == "cluster.compile_s"  # nothing left to compile in this process
+        assert row["name"] in printed
+    facts = {"processor", "cores", "system", "python", "jax", "numpy", "device", "x64", "version", "commit"}
+    assert set(found["machine"]) == facts
+    assert all(str(fact) in printed for fact in found["machine"].values())
+
+
+BAD = {
+    "scenario": (("simulate", "tyny"), "unknown scenario 'tyny'; did you mean tiny?"),
+    "knob": (("simulate", "tiny:rounds=3"), "unknown knob of tiny 'rounds'; did you mean round_s"),
+    "policy": (("simulate", "tiny", "--policy", "pall"), "unknown policy 'pall'; did you mean pal"),
+    "no policy": (("simulate", "tiny", "--policy", ""), "unknown policy ''"),
+    "order": (("simulate", "tiny", "--policy", "fifi+pal"), "unknown order 'fifi'; did you mean fifo?"),
+    "placement": (
+        ("simulate", "tiny", "--policy", "fifo+pmfirst"),
+        "unknown placement 'pmfirst'; did you mean pm-first",
+    ),
+    "habit": (("simulate", "tiny", "--policy", "fifo+pal+stick"), "'stick' where +sticky and +backfill are legal"),
+    "nodes 0": (("simulate", "tiny", "--nodes", "0"), "legal|expected"),
+    "nodes 0 of sia": (("simulate", "sia-64", "--nodes", "0"), "nodes = 0"),
+    "nodes 0 of synergy": (("simulate", "synergy-256", "--nodes", "0"), "nodes = 0"),
+    "nodes below 0": (("simulate", "sia-64", "--nodes", "-4"), "nodes = -4"),
+    "nodes 0 of a trace": (("simulate", "--trace", "trace.csv", "--nodes", "0"), "nodes = 0"),
+    "gpus per node 0": (("simulate", "sia-64", "--gpus-per-node", "0"), "gpus_per_node = 0"),
+    "round_s 0": (("simulate", "tiny", "--round-s", "0"), "round_s = 0.0; legal: a finite number > 0"),
+    "round_s nan": (("simulate", "tiny", "--round-s", "nan"), "round_s = nan"),
+    "round_s below 0": (("simulate", "tiny", "--round-s", "-60"), "round_s = -60.0"),
+    "round_s 0 of a trace": ((*ON_TRACE, "--round-s", "0"), "round_s = 0.0"),
+    "restart_s inf": (("simulate", "tiny", "--restart-s", "inf"), "restart_s = inf"),
+    "penalty 0.5": (("simulate", "tiny", "--locality-penalty", "0.5"), "locality_penalty[0] = 0.5; legal: "),
+    "penalty text": (("simulate", "tiny", "--locality-penalty", "high"), "locality_penalty = 'high'; legal: a number"),
+    "penalty 0.5 of a trace": ((*ON_TRACE, "--locality-penalty", "0.5"), "locality_penalty[0] = 0.5"),
+    "penalty text of a trace": ((*ON_TRACE, "--locality-penalty", "high"), "locality_penalty = 'high'; legal: "),
+    "penalty of a class": (("simulate", "tiny", "--locality-penalty", "A=1/B=1/C=1/D=0"), "locality_penalty[3] = 0.0"),
+    "penalty of no class": (("simulate", "tiny", "--locality-penalty", "A=1/X=1"), "unknown app class 'X'"),
+    "seed below 0": (("simulate", "tiny", "--seed", "-1"), "seed = -1; legal: "),
+    "seed below 0 of sia": (("simulate", "sia-64", "--seed", "-1"), "seed = -1; legal: "),
+    "endless seed": (("simulate", "tiny", "--seed", "99999999999999999999"), "seed = 99999999999999999999; legal: "),
+    "no trace": (("simulate", "--trace", "none.csv"), "none.csv: cannot be read (No such file"),
+    "a folder as trace": (("simulate", "--trace", "."), ".: cannot be read (Is a directory"),
+    "binary trace": (("simulate", "--trace", "binary.csv"), "binary.csv: not a text file"),
+    "bad trace": (("simulate", "--trace", "broken.csv"), "broken.csv, line 2: duration = '-600'; legal: "),
+    "model": (
+        ("simulate", "--trace", "strange.csv"),
+        "strange.csv, line 2: unknown model 'resnet5'; did you mean resnet50",
+    ),
+    "wide job": (("simulate", "--trace", "wide.csv", *SMALL), "line 2: num_gpus = '5'; legal: a whole number, 1 to 4"),
+    "no scores": ((*ON_TRACE, "--pm-scores", "none.csv"), "none.csv: cannot be read"),
+    "bad scores": ((*ON_TRACE, "--pm-scores", "trace.csv"), "trace.csv, line 1: no column gpu_id, node_id"),
+    "few scores": (("simulate", "--trace", "trace.csv", "--pm-scores", "scores.csv"), "scores.csv: 4 GPUs; legal: "),
+    "no models": ((*ON_TRACE, "--models", "none.csv"), "none.csv: cannot be read"),
+    "bad models": ((*ON_TRACE, "--models", "trace.csv"), "trace.csv, line 1: no column iter_s"),
+    "few models": ((*ON_TRACE, "--models", "few.csv"), "few.csv"),
+    "no runs": ((*ON_TRACE, "--pm-runs", "A=none.csv"), "none.csv: cannot be read"),
+    "bad runs": ((*ON_TRACE, "--pm-runs", "A=trace.csv"), "trace.csv, line 1: no column perf"),
+    "runs of no class": ((*ON_TRACE, "--pm-runs", "X=runs.csv"), "unknown app class in --pm-runs 'X'"),
+    "runs without file": ((*ON_TRACE, "--pm-runs", "A"), "pm_runs = 'A'; legal: CLASS=FILE"),
+    "runs twice": ((*ON_TRACE, "--pm-runs", "A=runs.csv,A=runs.csv,B=runs.csv,C=runs.csv"), "pm-runs|pm_runs"),
+    "runs of too few classes": ((*ON_TRACE, "--pm-runs", "A=runs.csv"), "a model of class A (this one is C)"),
+    "tracked text": ((*ON_TRACE, "--tracked", "all"), "tracked = 'all'; legal: FIRST-LAST"),
+    "tracked nobody": ((*ON_TRACE, "--tracked", "2-7"), "tracked = 2-7; legal: FIRST-LAST within 0-2"),
+    "no plugin": (("simulate", "tiny", "--plugin", "none.py"), "none.py: not a Python file"),
+    "text plugin": (("simulate", "tiny", "--plugin", "text.txt"), "text.txt: not a Python file"),
+    "a folder as plugin": (("simulate", "tiny", "--plugin", "."), ".: not a Python file"),
+    "plugin with bad syntax": (("simulate", "tiny", "--plugin", "syntax.py"), "syntax.py"),
+    "plugin that raises": (("simulate", "tiny", "--plugin", "raises.py"), "raises.py"),
+    "plugin that imports nothing": (("simulate", "tiny", "--plugin", "imports.py"), "imports.py"),
+    "plugin with a taken name": (("simulate", "tiny", "--plugin", "taken.py"), "placement 'pal'; legal: a new name"),
+    "scores without trace": (("simulate", "--pm-scores", "scores.csv"), "--pm-scores belongs to --trace"),
+    "scores of a scenario": (("simulate", "tiny", "--pm-scores", "scores.csv"), "--pm-scores belongs to --trace"),
+    "tracked of a scenario": (("simulate", "tiny", "--tracked", "0-1"), "--tracked belongs to --trace"),
+    "scenario and trace": (
+        ("simulate", "tiny", "--trace", "trace.csv"),
+        "scenario 'tiny' and --trace trace.csv: give one",
+    ),
+    "jobs into no folder": (("simulate", "tiny", "--jobs-out", "none/jobs.csv"), "none/jobs.csv: cannot be written"),
+    "jobs into a folder": (("simulate", "tiny", "--jobs-out", "."), ".: cannot be written"),
+    "jobs below a file": (
+        ("simulate", "tiny", "--jobs-out", "text.txt/jobs.csv"),
+        "text.txt/jobs.csv: cannot be written",
+    ),
+    "json into no folder": (("perf", "--json", "none/perf.json"), "none/perf.json: cannot be written"),
+    "perf without its trace": (("perf", "--trace", "none.csv"), "none.csv: cannot be read"),
+    "perf scores": (("perf", "--pm-scores", "scores.csv"), "--pm-scores belongs to --trace"),
+    "suite": (("bench", "quik"), "unknown suite 'quik'; did you mean quick"),
+    "bench scenario": (("bench", "--scenarios", "tyny"), "unknown scenario 'tyny'; did you mean tiny"),
+    "bench policy": ((*TINY_BENCH[:3], "--policies", "pal,pall"), "unknown policy 'pall'; did you mean pal"),
+    "bench policy twice": ((*TINY_BENCH[:3], "--policies", "pal,fifo+pal"), "policy 'fifo+pal' is given twice"),
+    "bench baseline": ((*TINY_BENCH, "--baseline", "ORDER+pall"), "unknown placement 'pall'; did you mean pal"),
+    "bench scores": (("bench", "--pm-scores", "scores.csv"), "--pm-scores belongs to --traces"),
+    "bench trace": (("bench", "--traces", "none.csv"), "none.csv: cannot be read"),
+    "bench seeds 0": ((*TINY_BENCH[:-1], "0"), "seeds = 0; at least one is needed"),
+    "bench seeds below 0": ((*TINY_BENCH[:-1], "-3"), "seeds = -3"),
+    "bench seed start below 0": ((*TINY_BENCH, "--seed-start", "-5"), "-5; legal: "),
+    "bench round_s": ((*TINY_BENCH, "--round-s", "0"), "round_s = 0.0"),
+    "bench plugin": ((*TINY_BENCH, "--plugin", "none.py"), "none.py: not a Python file"),
+    "rows into a file": ((*TINY_BENCH, "--out", "text.txt"), "text.txt/rows.csv: cannot be used for results"),
+    "rows below a file": ((*TINY_BENCH, "--out", "text.txt/out"), "text.txt/out/rows.csv: cannot be used for results"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str], case: str) -> None:
+    words, message = BAD[case]
+    before = files_in(folder)
+    assert run(*words) == 2
+    streams = capsys.readouterr()
+    (line,) = streams.err.splitlines()
+    assert line.startswith("error: ")
+    assert any(part in line for part in message.split("|"))
+    assert "Traceback" not in streams.out + streams.err
+    assert files_in(folder) == before
+
+
+def test_rows_of_a_stranger_are_refused_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "out").mkdir()
+    (folder / "out/rows.csv").write_text("mine\n")
+    assert run(*TINY_BENCH, "--out", "out") == 2
+    assert "out/rows.csv, line 1: not a results file" in capsys.readouterr().err
+    assert (folder / "out/rows.csv").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("simulat",), ("simulate", "--nodes", "many"), ("simulate", "--compat", "papers")]
+)
+def test_words_that_are_no_command_are_refused_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert run(*words) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["list", "simulate", "bench", "perf"])
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run(command, "--help") == 0
+    assert command in capsys.readouterr().out
+
+
+def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "varigym.cli", *words], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_installed_command_is_main() -> None:
+    (entry,) = metadata.entry_points(group="console_scripts", name="varigym")
+    assert entry.load() is main
+
+
+def test_simulate_from_end_to_end(tmp_path: Path) -> None:
+    done = command("simulate", "tiny", "--jobs-out", "jobs.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "142.5000" in done.stdout
+    assert done.stderr == "note: jobs: jobs.csv\n"
+    assert len((tmp_path / "jobs.csv").read_text().splitlines()) == 5
+
+
+def test_a_refusal_from_end_to_end(tmp_path: Path) -> None:
+    done = command("bench", "--scenarios", "tiny", "--seeds", "0", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "error: seeds = 0; at least one is needed\n"
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "varigym.cli", "list"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        said = child.stderr.read()
+    assert said == b""
+    assert child.returncode == 0
