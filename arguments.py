@@ -89,6 +89,8 @@ class FileArgs:
                 raise unknown_name("app class in --pm-runs", name, CLASSES)
             if not path:
                 raise InputError(f"pm_runs = '{self.pm_runs}'; legal: CLASS=FILE,CLASS=FILE")
+        if len({name for name, _, _ in pairs}) < len(pairs):
+            raise InputError(f"pm_runs = '{self.pm_runs}'; legal: one file per class")
         return tuple((name, Path(path)) for name, _, path in pairs)
 
     def _tracked(self) -> tuple[int, int] | None:

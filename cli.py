@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,17 +30,6 @@ from .scenarios.source import Source
 from .settings import configure
 
 REFUSED, INTERRUPTED = 2, 130
-JOB_COLUMNS = [
-    "job_id",
-    "arrival_s",
-    "start_s",
-    "finish_s",
-    "demand",
-    "app_class",
-    "jct_s",
-    "run_slowdown",
-    "preemptions",
-]
 
 
 @dataclass(frozen=True)
@@ -127,6 +115,8 @@ class Bench:
         sources += [self.files.trace(path, self.platform) for path in self.traces]
         fixed = bool(self.traces) and not names and self.files.fixed
         seeds = (1 if fixed else SEEDS) if self.seeds is None else self.seeds
+        if seeds < 1:
+            raise InputError(f"seeds = {seeds}; at least one is needed")
         grid = Grid(
             sources=tuple(sources),
             policies=tuple(find_policy(name) for name in split(self.policies) or suite.policies),
@@ -194,8 +184,6 @@ def _guarded(run: Callable[[], None], out: Path | None) -> int:
         kept = f"finished rows are in {out / 'rows.csv'}; the same command continues" if out else "nothing was written"
         console(stderr=True).print(f"interrupted; {kept}", markup=False)
         return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -215,12 +203,18 @@ def _load_plugin(path: Path | None) -> None:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise InputError(f"{path}: not a Python file")
-    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    try:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    except InputError:
+        raise
+    except Exception as error:  # whatever a stranger's file may raise
+        raise InputError(f"{path}: {type(error).__name__}: {error}") from None
 
 
 def _progress() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console(stderr=True), transient=True)
+    to = console(stderr=True)
+    return Progress(*columns, console=to, transient=True, disable=not to.is_terminal)
 
 
 def _note(*lines: str) -> None:

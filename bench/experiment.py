@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..envs.cluster.metrics import METRICS, metrics_of
 from ..envs.cluster.record import Record
-from ..policies.catalog import find_policy
+from ..policies.catalog import ORDERS, find_policy
 from ..policies.types import Policy
 from ..scenarios.errors import InputError
 from ..scenarios.source import Source
@@ -50,9 +50,11 @@ class Grid:
         return len(self.sources) * len(self.policies) * len(self.seeds)
 
     def baseline_of(self, policy: str) -> str:
-        """Name of the policy that `policy` is compared to."""
-        name = self.baseline.replace(SAME_ORDER, policy.split("+", maxsplit=1)[0])
-        return find_policy(name).name
+        """Name of the policy that `policy` is compared to; empty where a policy of one's own has no order."""
+        order = policy.split("+", maxsplit=1)[0]
+        if SAME_ORDER in self.baseline and order not in ORDERS:
+            return ""
+        return find_policy(self.baseline.replace(SAME_ORDER, order)).name
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from functools import cache
 from importlib import metadata
@@ -18,12 +19,13 @@ def version() -> str:
 
 @cache
 def commit() -> str:
-    """Short commit of the checkout that this package is, `-dirty` with uncommitted changes; `none` outside one."""
+    """Short commit of the checkout that this package is, `-dirty-HASH` with uncommitted changes; `none` outside one."""
     top = _git("rev-parse", "--show-toplevel")
     head = _git("rev-parse", "--short=12", "HEAD")
     if not top or not head or Path(top).resolve() != ROOT:
         return "none"
-    return head + ("-dirty" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    changes = _git("diff", "HEAD")
+    return f"{head}-dirty-{hashlib.sha256(changes.encode()).hexdigest()[:6]}" if changes else head
 
 
 def _git(*words: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 
 import numpy as np
 from rich.console import Console, Group
@@ -22,10 +24,18 @@ PIPE_WIDTH = 150
 CLAIRVOYANT_MARK = "*"
 
 
+class PipeConsole(Console):
+    """A console whose reader may close the pipe early (`| head`) without that being an error."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave the rest unprinted; the stream is pointed elsewhere so that its last flush cannot fail either."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def console(stderr: bool = False) -> Console:
     """A console that does not wrap tables when its output is piped."""
-    made = Console(stderr=stderr, highlight=False)
-    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH, soft_wrap=True)
+    made = PipeConsole(stderr=stderr, highlight=False)
+    return made if made.is_terminal else PipeConsole(stderr=stderr, highlight=False, width=PIPE_WIDTH, soft_wrap=True)
 
 
 def label(policy: Policy) -> str:

@@ -96,11 +96,10 @@ class RowStore:
         if tuple(header.strip().split(",")) != COLUMNS:
             raise InputError(f"{path}, line 1: not a results file (expected {','.join(COLUMNS)}); choose another --out")
         whole = [line for line in lines if line.endswith("\n")]
-        for number, cells in enumerate(csv.reader(whole), start=2):
-            row = _parse(path, number, cells)
+        for row in _parse(path, whole):
             self._cells.setdefault((row.scenario, row.policy, row.seed), []).append(row)
         partial = [c for c, rows in self._cells.items() if {row.metric for row in rows} < self._metrics]
-        if partial or len(whole) < len(lines):
+        if partial or not text.endswith("\n"):
             self.torn = True
             for cell in partial:
                 del self._cells[cell]
@@ -124,11 +123,14 @@ class RowStore:
             raise InputError(f"{path}: cannot be written ({error.strerror}); rows before this one are safe") from None
 
 
-def _parse(path: Path, line: int, cells: list[str]) -> ResultRow:
+def _parse(path: Path, lines: Sequence[str]) -> list[ResultRow]:
+    rows: list[ResultRow] = []
+    cells: list[str] = []
     try:
-        scenario, policy, seed, metric, value, unit, version, commit, data_hash = cells
-        return ResultRow(scenario, policy, int(seed), metric, float(value), unit, version, commit, data_hash)
-    except ValueError:
-        raise InputError(
-            f"{path}, line {line}: not a result row ({','.join(cells)[:80]}); choose another --out"
-        ) from None
+        for cells in csv.reader(lines):
+            scenario, policy, seed, metric, value, unit, version, commit, data_hash = cells
+            rows.append(ResultRow(scenario, policy, int(seed), metric, float(value), unit, version, commit, data_hash))
+    except (ValueError, csv.Error):
+        where, found = f"{path}, line {len(rows) + 2}", ",".join(cells)[:80]
+        raise InputError(f"{where}: not a result row ({found}); choose another --out") from None
+    return rows

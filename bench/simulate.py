@@ -15,7 +15,7 @@ from ..policies.catalog import find_policy
 from ..policies.types import Information, Policy
 from ..scenarios.catalog import find_scenario
 from ..scenarios.errors import InputError
-from ..scenarios.source import FromFiles, Source
+from ..scenarios.source import FromFiles, Source, check_seed
 from ..scenarios.traces.sia import STREAM_PER_H
 from ..scenarios.types import ClusterScenario, Jobs
 
@@ -38,7 +38,9 @@ def simulate(
 
 
 def build_worlds(source: Source, seeds: Sequence[int]) -> list[ClusterScenario]:
-    """The worlds of the seeds."""
+    """The worlds of the seeds. Raises `InputError` for a seed outside the range of the seed table."""
+    for seed in seeds:
+        check_seed(seed)
     return [source.build(seed) for seed in seeds]
 
 

@@ -11,6 +11,8 @@ from scipy import stats
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
+CONSTANT = 1e-12
+"""Relative spread below which samples are one value with rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ def mean_interval(values: NDArray[np.float64]) -> Interval:
     value = float(values.mean())
     if len(values) < 2:
         return Interval(value, np.nan, np.nan)
-    if np.ptp(values) == 0:
+    if np.ptp(values) <= CONSTANT * np.abs(values).max():
         return Interval(value, value, value)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # NaN bounds say it already

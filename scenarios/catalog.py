@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from .errors import InputError, unknown_name
-from .source import Platform, Source, Synthetic
+from .source import LAST_SEED, Platform, Source, Synthetic
 from .tiny import TinyCluster
 from .types import Compat
 from .variability.scores import Variability
@@ -24,7 +24,7 @@ class Seeds:
 
 TRAIN = Seeds(0, 99_999, "train: learners fit on these, and schedulers may know their jobs as history")
 VALIDATION = Seeds(100_000, 199_999, "validation: every choice is made on these")
-HELD_OUT = Seeds(200_000, 2**31 - 1, "held-out: reported results come from these alone")
+HELD_OUT = Seeds(200_000, LAST_SEED, "held-out: reported results come from these alone")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ SCENARIOS: dict[str, Entry] = {
 }
 
 
-def find_scenario(text: str, compat: Compat | None = None) -> Source:
+def find_scenario(text: str) -> Source:
     """The source that `NAME[:KNOB=VALUE...]` names, e.g. `sia-64:restart_s=90:spread=2`.
 
     Knobs are the fields of the scenario's platform, variability and workload. Raises `InputError`.
@@ -68,8 +68,6 @@ def find_scenario(text: str, compat: Compat | None = None) -> Source:
     if name not in SCENARIOS:
         raise unknown_name("scenario", name, SCENARIOS)
     source = SCENARIOS[name].make(text)
-    if compat is not None:
-        settings = [*settings, f"compat={compat}"]
     for setting in settings:
         source = _set(source, setting)
     return source

@@ -19,6 +19,8 @@ from .workloads import Workload
 
 LOCALITY_PENALTY = 1.7
 """Default of PAL's public simulator, the same for every class; the paper's per-class table is not public."""
+MOST_GPUS = 16_384
+LAST_SEED = 2**31 - 1
 STREAM_JOBS = 640
 """Jobs streamed behind a trace under `artifact`, at first; doubled where an episode outlasts them."""
 
@@ -55,6 +57,13 @@ class Platform:
     locality_penalty: float | str = LOCALITY_PENALTY
     """Slowdown of a gang that spans nodes: a number, or per class as `A=1.16/B=1/C=1/D=1.1`."""
     compat: Compat = Compat.PAPER
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1 or self.gpus_per_node < 1 or self.gpus > MOST_GPUS:
+            raise InputError(
+                f"nodes = {self.nodes}, gpus_per_node = {self.gpus_per_node}; "
+                f"legal: at least 1 each, at most {MOST_GPUS:,} GPUs together"
+            )
 
     @property
     def gpus(self) -> int:
@@ -109,8 +118,14 @@ class FromFiles:
     tracked: tuple[int, int] | None = None
     """First and last position, in arrival order, of the jobs that count; default: all of the trace."""
     stream_jobs: int = STREAM_JOBS
+    """Jobs streamed behind the trace under `artifact`."""
     remarks: list[str] = field(default_factory=list, compare=False)
     """What the user should know of the files; filled by `build`."""
+
+    def __post_init__(self) -> None:
+        classes = [name for name, _ in self.pm_runs]
+        if len(set(classes)) < len(classes):
+            raise InputError(f"pm_runs of classes {', '.join(classes)}; legal: one file per class")
 
     @property
     def name(self) -> str:
@@ -120,10 +135,6 @@ class FromFiles:
     def build(self, seed: int) -> ClusterScenario:
         """Read the files and put the scenario together. Raises `InputError`."""
         compat, gpus = self.platform.compat, self.platform.gpus
-        if self.platform.nodes < 1 or self.platform.gpus_per_node < 1:
-            raise InputError(
-                f"nodes = {self.platform.nodes}, gpus_per_node = {self.platform.gpus_per_node}; legal: at least 1"
-            )
         classes, truth, bins = self._scores(seed)
         default = DurationUnit.ITERATIONS if compat is Compat.ARTIFACT else DurationUnit.SECONDS
         jobs, remarks = read_sia(self.trace, self.models, self.duration_unit or default, gpus, classes)
@@ -200,7 +211,12 @@ def parse_penalty(text: float | str, classes: tuple[str, ...]) -> Floats:
         raise InputError(f"locality_penalty = '{text}'; legal: {legal}") from None
 
 
+def check_seed(seed: int) -> None:
+    """Raises `InputError` for a seed outside the range of the seed table."""
+    if not 0 <= seed <= LAST_SEED:
+        raise InputError(f"seed = {seed}; legal: 0 to {LAST_SEED}")
+
+
 def _rng(seed: int, purpose: int) -> np.random.Generator:
-    if seed < 0:
-        raise InputError(f"seed = {seed}; legal: a whole number >= 0")
+    check_seed(seed)
     return np.random.default_rng([seed, purpose])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .source import Platform, assemble
+from .source import Platform, assemble, check_seed
 from .types import ClusterScenario, Jobs
 from .variability.quantiles import CLASSES
 from .workloads import Tiny
@@ -25,6 +25,7 @@ class TinyCluster:
 
     def build(self, seed: int) -> ClusterScenario:
         """The one world there is."""
+        check_seed(seed)
         scores = np.array(PM_SCORE)
         return assemble(self.name, self.platform, self._jobs(), CLASSES, scores, scores)
 

@@ -88,14 +88,17 @@ class ClusterScenario:
 
     @property
     def data_hash(self) -> str:
-        """First 12 hex digits of SHA-256 over everything that decides a result, the name left out."""
+        """First 12 hex digits of SHA-256 over everything that decides a result.
+
+        The name is left out, and so is the artificial stream: it follows from the trace, at whatever length.
+        """
         digest = hashlib.sha256()
         for field in fields(self):
-            if field.name in ("name", "jobs"):
-                continue
-            digest.update(f"{field.name}={_bytes(getattr(self, field.name))!r}".encode())
+            if field.name not in ("name", "jobs", "streamed"):
+                digest.update(f"{field.name}={_bytes(getattr(self, field.name))!r}".encode())
+        own = len(self.jobs) - self.streamed
         for field in fields(self.jobs):
-            digest.update(f"{field.name}={_bytes(getattr(self.jobs, field.name))!r}".encode())
+            digest.update(f"{field.name}={_bytes(getattr(self.jobs, field.name)[:own])!r}".encode())
         return digest.hexdigest()[:12]
 
 
@@ -108,7 +111,15 @@ def make_jobs(
     app_class: Ints,
     tracked: Bools | None = None,
 ) -> Jobs:
-    """Jobs sorted by arrival (stable), all tracked unless told otherwise."""
+    """Jobs sorted by arrival (stable), all tracked unless told otherwise.
+
+    Raises `InputError` where columns differ in length or a demand is not a whole number.
+    """
+    columns = (job_id, arrival_s, demand, iterations, iter_s, app_class)
+    if len({len(column) for column in columns}) > 1:
+        raise InputError(f"job columns have lengths {[len(column) for column in columns]}; they must be equal")
+    if not np.equal(np.mod(demand, 1), 0).all():
+        raise InputError(f"demand = {np.asarray(demand)[np.mod(demand, 1) != 0][0]}; legal: a whole number of GPUs")
     order = np.argsort(arrival_s, kind="stable")
     tracked = np.ones(len(order), bool) if tracked is None else tracked
     return Jobs(
@@ -135,7 +146,9 @@ def with_tracked(scenario: ClusterScenario, first: int, last: int) -> ClusterSce
 
 def _bytes(value: object) -> bytes:
     if isinstance(value, np.ndarray):
-        return str(value.shape).encode() + (value.astype("U") if value.dtype.kind == "U" else value).tobytes()
+        if value.dtype.kind == "U":
+            return "\n".join(value.tolist()).encode()  # the bytes of a NumPy string depend on its longest neighbour
+        return str(value.shape).encode() + value.tobytes()
     return repr(value).encode()
 
 
@@ -149,6 +162,11 @@ def _check_shapes(scenario: ClusterScenario) -> None:
         raise InputError(
             f"locality_penalty has shape {scenario.locality_penalty.shape}; expected one per class, {grid[:1]}"
         )
+    lengths = {field.name: len(getattr(scenario.jobs, field.name)) for field in fields(scenario.jobs)}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"job columns have lengths {lengths}; they must be equal")
+    if not 0 <= scenario.streamed <= len(scenario.jobs):
+        raise InputError(f"streamed = {scenario.streamed}; legal: 0 to the number of jobs, {len(scenario.jobs)}")
     if len(scenario.jobs) == 0:
         raise InputError("the scenario has no jobs; at least one is needed")
 
@@ -168,6 +186,8 @@ def _check_values(scenario: ClusterScenario) -> None:
     _refuse("pm_score", scenario.pm_score, scenario.pm_score > 0, "a finite number > 0")
     _refuse("pm_bin", scenario.pm_bin, scenario.pm_bin > 0, "a finite number > 0")
     _refuse("arrival_s", jobs.arrival_s, jobs.arrival_s >= 0, "a finite number >= 0")
+    if (np.diff(jobs.arrival_s) < 0).any():
+        raise InputError("jobs are not sorted by arrival_s; make_jobs sorts them")
     _refuse("demand", jobs.demand, (jobs.demand >= 1) & (jobs.demand <= scenario.gpus), f"1 to {scenario.gpus} GPUs")
     _refuse("work_s", jobs.work_s, jobs.work_s > 0, "a finite number > 0")
     _refuse(

@@ -13,6 +13,9 @@ from .types import Compat, Ints, Jobs, make_jobs
 from .variability.quantiles import CLASSES
 
 HOUR_S = 3600.0
+MOST_JOBS = 1_000_000
+LEAST, MOST = 1e-3, 1e6
+"""Range of hours and of jobs per hour."""
 JITTER_SD = 0.3
 """Standard deviation of the log-normal jitter on ideal run times."""
 
@@ -62,7 +65,7 @@ class SiaPhilly:
     """Hours within which they arrive, uniformly."""
 
     def __post_init__(self) -> None:
-        _at_least("jobs", self.jobs, 1)
+        _within("jobs", self.jobs, 1, MOST_JOBS)
         _positive("span_h", self.span_h)
 
     def draw(self, rng: np.random.Generator, gpus: int, compat: Compat) -> Jobs:
@@ -105,9 +108,9 @@ class Synergy:
 
     def __post_init__(self) -> None:
         _positive("load_per_h", self.load_per_h)
-        _at_least("warm_up", self.warm_up, 0)
-        _at_least("tracked", self.tracked, 1)
-        _at_least("jobs", self.jobs, self.warm_up + self.tracked)
+        _within("warm_up", self.warm_up, 0, MOST_JOBS)
+        _within("tracked", self.tracked, 1, MOST_JOBS)
+        _within("jobs", self.jobs, self.warm_up + self.tracked, MOST_JOBS)
 
     def draw(self, rng: np.random.Generator, gpus: int, compat: Compat) -> Jobs:
         """Durations 60 * 10^u s, u uniform on [3, 4] for every fifth job and on [1.5, 3] else (Gavel's law)."""
@@ -151,11 +154,11 @@ def _numbered(n: int) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     return np.arange(n).astype(np.str_)
 
 
-def _at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise InputError(f"{name} = {value}; legal: at least {least}")
+def _within(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise InputError(f"{name} = {value}; legal: {least} to {most}")
 
 
 def _positive(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise InputError(f"{name} = {value}; legal: a finite number > 0")
+    if not LEAST <= value <= MOST:
+        raise InputError(f"{name} = {value}; legal: {LEAST:g} to {MOST:g}")

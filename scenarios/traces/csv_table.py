@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,14 +30,15 @@ class Row:
             raise self.error(column, "a name")
         return value
 
-    def number(self, column: str, least: float = -math.inf, above: bool = False) -> float:
-        """A finite number >= `least` (> `least` with `above`)."""
-        legal = "a finite number" if least == -math.inf else f"a finite number {'>' if above else '>='} {least:g}"
+    def number(self, column: str, least: float, most: float = math.inf, above: bool = False) -> float:
+        """A finite number >= `least` (> `least` with `above`) and <= `most`."""
+        legal = f"a finite number {'>' if above else '>='} {least:g}"
+        legal += f" and <= {most:g}" if most < math.inf else ""
         try:
             value = float(self.cells[column])
         except ValueError:
             raise self.error(column, legal) from None
-        if not math.isfinite(value) or value < least or (above and value == least):
+        if not math.isfinite(value) or not least <= value <= most or (above and value == least):
             raise self.error(column, legal)
         return value
 
@@ -60,7 +61,7 @@ def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
     """
     lines = csv.reader(_text(path).splitlines())
     try:
-        header = [name.strip() for name in next(lines, [])]
+        header = next(([name.strip() for name in cells] for cells in lines if cells), [])
         body = [(lines.line_num, cells) for cells in lines if any(cell.strip() for cell in cells)]
     except csv.Error as error:
         raise InputError(f"{path}, line {lines.line_num}: not a CSV ({error})") from None
@@ -75,11 +76,13 @@ def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
     return [Row(path, line, dict(zip(header, cells, strict=True))) for line, cells in body]
 
 
-def refuse_duplicates(rows: Iterable[Row], columns: Sequence[str]) -> None:
-    """Raises `InputError` at the first row that repeats an earlier one in all `columns`."""
-    seen: dict[tuple[str, ...], int] = {}
+def refuse_duplicates(
+    rows: Iterable[Row], columns: Sequence[str], key_of: Callable[[Row], tuple[object, ...]] | None = None
+) -> None:
+    """Raises `InputError` at the first row that repeats an earlier one in `columns` (or in what `key_of` reads)."""
+    seen: dict[tuple[object, ...], int] = {}
     for row in rows:
-        key = tuple(row.cells[column].strip() for column in columns)
+        key = key_of(row) if key_of else tuple(row.cells[column].strip() for column in columns)
         if key in seen:
             raise row.error(columns[0], f"one row per {', '.join(columns)} (line {seen[key]} has the same)")
         seen[key] = row.line

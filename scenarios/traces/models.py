@@ -44,8 +44,8 @@ def read_models(path: Path) -> dict[str, Model]:
     if "app_class" in columns:
         classes = {row.text("model"): _letter(row) for row in rows}
     elif {"fu_pct", "dram_pct"} <= columns.keys():
-        points = {r.text("model"): (r.number("fu_pct", 0), r.number("dram_pct", 0)) for r in rows}
-        classes = classify(points, len(CLASSES))
+        points = {r.text("model"): (r.number("fu_pct", 0, 100), r.number("dram_pct", 0, 100)) for r in rows}
+        classes = _classified(path, points)
     else:
         raise InputError(f"{path}, line 1: needs the column app_class, or fu_pct and dram_pct")
     own = {r.text("model"): Model(r.number("iter_s", 0, above=True), classes[r.text("model")]) for r in rows}
@@ -61,6 +61,13 @@ def find_model(row: Row, models: Mapping[str, Model]) -> Model:
             f"{row.path}, line {row.line}: {hint}; add your own with --models FILE (model,iter_s,app_class)"
         )
     return models[name]
+
+
+def _classified(path: Path, points: dict[str, tuple[float, float]]) -> dict[str, str]:
+    try:
+        return classify(points, len(CLASSES))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _letter(row: Row) -> str:

@@ -23,7 +23,7 @@ def read_pm_table(
     Raises `InputError` for scores <= 0, too few GPUs, or nodes that do not match the cluster's shape.
     """
     rows = read_rows(path, ["gpu_id", "node_id"])
-    refuse_duplicates(rows, ["gpu_id"])
+    refuse_duplicates(rows, ["gpu_id"], lambda row: (row.whole("gpu_id"),))
     columns = list(rows[0].cells)
     classes = tuple(sorted(name.removeprefix(SCORE) for name in columns if name.startswith(SCORE)))
     if not classes:
