@@ -7,6 +7,7 @@ import os
 import sys
 
 import numpy as np
+from rich import box
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +20,7 @@ from .stats import Interval, mean_interval, ratio_interval
 from .suites import Sweep
 
 HEADLINE = "mean_jct_s"
-PIPE_WIDTH = 150
+PIPE_WIDTH = 160
 """Columns when the output is not a terminal, so that no cell is cut."""
 CLAIRVOYANT_MARK = "*"
 
@@ -54,22 +55,27 @@ def record_table(record: Record, information: Information) -> Table:
     return table
 
 
-def scenario_table(results: Results, scenario: str) -> Table:
-    """Every metric of every policy on one scenario, with the paired ratio to the baseline."""
+def scenario_tables(results: Results, scenario: str, wide: bool) -> list[Table]:
+    """Every metric of every policy on one scenario, with the paired ratio to the baseline; two tables if not `wide`."""
     grid = results.grid
-    table = Table(title=f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}", title_justify="left")
-    table.add_column("policy", no_wrap=True)
-    table.add_column(f"{HEADLINE} [95 %]", justify="right", no_wrap=True)
-    table.add_column("ratio [95 %]", justify="right", no_wrap=True)
+    title = f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}"
     others = [metric for metric in METRICS if metric.name != HEADLINE]
-    for metric in others:
-        table.add_column(metric.name.replace("_", "\n", 1), justify="right")
+    headline = [f"{HEADLINE} [95 %]", "ratio [95 %]"]
+    rest = [metric.name.replace("_", "\n", 1) for metric in others]
+    parts = [headline + rest] if wide else [headline, rest]
+    tables = [Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)) for _ in parts]
+    for table, columns in zip(tables, parts, strict=True):
+        table.add_column("policy", no_wrap=True)
+        for column in columns:
+            table.add_column(column, justify="right", no_wrap=True)
     for policy in grid.policies:
-        values = results.values(scenario, policy.name, HEADLINE)
-        cells = [_with_bounds(mean_interval(values), 0), _ratio(results, scenario, policy.name)]
-        means = [float(results.values(scenario, policy.name, metric.name).mean()) for metric in others]
-        table.add_row(label(policy), *cells, *(_plain(m, v) for m, v in zip(others, means, strict=True)))
-    return table
+        mean = mean_interval(results.values(scenario, policy.name, HEADLINE))
+        cells = [_with_bounds(mean, 0), _ratio(results, scenario, policy.name)]
+        cells += [_plain(m, float(results.values(scenario, policy.name, m.name).mean())) for m in others]
+        for table, columns in zip(tables, parts, strict=True):
+            table.add_row(label(policy), *cells[: len(columns)])
+            cells = cells[len(columns) :]
+    return tables
 
 
 def summary_table(results: Results) -> Table:
@@ -110,7 +116,8 @@ def show_results(results: Results, to: Console, sweeps: tuple[Sweep, ...] = ()) 
     if sweeps:
         tables = [sweep_table(results, sweep) for sweep in sweeps]
     else:
-        tables = [scenario_table(results, source.name) for source in grid.sources]
+        wide = to.width >= PIPE_WIDTH
+        tables = [table for source in grid.sources for table in scenario_tables(results, source.name, wide)]
         tables += [summary_table(results)] if len(grid.sources) > 1 else []
     to.print(Group(*tables))
     to.print(Text(_legend(results), style="dim"))
