@@ -31,7 +31,7 @@ class Policy(Protocol):
         ...
 
     @property
-    def program(self) -> Program[Any, Any]:
+    def program(self) -> Program:
         """Pure JAX: start and act."""
         ...
 

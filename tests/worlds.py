@@ -128,7 +128,7 @@ def steps(
 
 
 @cache
-def _stages(program: Program[Any, Any]) -> tuple[Any, Any]:
+def _stages(program: Program) -> tuple[Any, Any]:
     def plan(world: Any, state: Any, data: Any, memory: Any, clairvoyant: Any) -> Any:
         key = jax.random.fold_in(jax.random.key(0), state.round)
         owner, memory = program.act(data, observe(world, state, clairvoyant), memory, key)

@@ -28,6 +28,8 @@ def initial_state(world: World, capacity: int) -> State:
         owner=jnp.full((nodes, places), FREE, jnp.int32),
         changed=jnp.bool_(False),
         unfinished=jnp.sum(world.tracked, dtype=jnp.int32),
+        present=zero,
+        flow_s=jnp.zeros((), world.iterations.dtype),
         finished=zero,
         busy_gpu_rounds=zero,
         overflow=jnp.bool_(False),
@@ -56,6 +58,7 @@ def advance(world: World, state: State) -> State:
         state,
         round=state.round + 1,
         slots=slots,
+        flow_s=state.flow_s + state.present * world.round_s,
         busy_gpu_rounds=state.busy_gpu_rounds + busy,
         changed=jnp.any(over),
     )
@@ -141,12 +144,14 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
     held = state.owner != FREE
     moved = target[jnp.where(held, state.owner, 0)]
     ended = jnp.sum(over, dtype=jnp.int32)
+    ended_tracked = jnp.sum(over & world.tracked[state.slots.job], dtype=jnp.int32)
     return replace(
         state,
         count=state.count - ended,
         slots=slots,
         owner=jnp.where(held & (moved < capacity), moved, FREE),
-        unfinished=state.unfinished - jnp.sum(over & world.tracked[state.slots.job], dtype=jnp.int32),
+        unfinished=state.unfinished - ended_tracked,
+        present=state.present - ended_tracked,
         finished=state.finished + ended,
         ledger=ledger,
     )
@@ -168,6 +173,8 @@ def _seat(world: World, state: State) -> State:
     job = jnp.clip(state.next_job + place, 0, padding)
     new = (place >= 0) & (world.arrival_round[job] <= state.round)
     seated = jnp.sum(new, dtype=jnp.int32)
+    tracked = new & world.tracked[job]
+    so_far_s = jnp.where(tracked, state.round * world.round_s - world.arrival_s[job], 0.0)
     next_job = state.next_job + seated
     slots = replace(
         slots,
@@ -183,6 +190,8 @@ def _seat(world: World, state: State) -> State:
         count=state.count + seated,
         slots=slots,
         changed=jnp.bool_(True),
+        present=state.present + jnp.sum(tracked, dtype=jnp.int32),
+        flow_s=state.flow_s + jnp.sum(so_far_s),
         overflow=state.overflow | (world.arrival_round[next_job] <= state.round),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -20,9 +20,6 @@ from .state import State, World
 from .view import View, observe
 from .world import bucket
 
-Data = TypeVar("Data")
-Memory = TypeVar("Memory")
-
 SLOT_STEP = 32
 FIRST_SLOTS = 256
 """Most slots an episode is first given; doubled where more jobs are active at once."""
@@ -30,15 +27,23 @@ THREADS = 2
 """Episodes in flight at once; each is one single-threaded XLA program."""
 
 
-class Program(NamedTuple, Generic[Data, Memory]):
+class Program(Protocol):
     """A policy as pure functions; compared by identity, so that one program is compiled once per shape."""
 
-    start: Callable[[Data, int], Memory]
-    """(data, slots A) -> memory before the first round."""
-    act: Act[Data, View, Memory, jax.Array]
-    """(data, view, memory, key) -> (owner [N, P] int32 slot or FREE, memory)."""
-    grow: Callable[[Memory, int], Memory]
-    """(memory, slots A) -> the memory for more slots; the present jobs keep theirs."""
+    @property
+    def start(self) -> Callable[[Any, int], Any]:
+        """(data, slots A) -> memory before the first round."""
+        ...
+
+    @property
+    def act(self) -> Act[Any, View, Any, jax.Array]:
+        """(data, view, memory, key) -> (owner [N, P] int32 slot or FREE, memory)."""
+        ...
+
+    @property
+    def grow(self) -> Callable[[Any, int], Any]:
+        """(memory, slots A) -> the memory for more slots; the present jobs keep theirs."""
+        ...
 
 
 @pytree
@@ -72,7 +77,7 @@ class Outcome:
 
 
 def run_episodes(
-    bank: Bank, program: Program[Any, Any], data: Any, clairvoyant: bool, seeds: Sequence[int], slots: int = 0
+    bank: Bank, program: Program, data: Any, clairvoyant: bool, seeds: Sequence[int], slots: int = 0
 ) -> list[Outcome]:
     """One episode per world of the bank; `seeds` [M] feed policies that draw lots.
 
@@ -87,13 +92,13 @@ def run_episodes(
         return [first, *pool.map(run, range(1, len(bank)), seeds[1:])]
 
 
-def begin(program: Program[Any, Any], slots: int, worlds: World, index: jax.Array, data: Any) -> Carry:
+def begin(program: Program, slots: int, worlds: World, index: jax.Array, data: Any) -> Carry:
     """World `index` at round 0, before the first plan."""
     return Carry(initial_state(pick(worlds, index), slots), program.start(data, slots), jnp.int32(0))
 
 
 def go_on(
-    program: Program[Any, Any],
+    program: Program,
     carry: Carry,
     worlds: World,
     index: jax.Array,
@@ -113,7 +118,7 @@ def go_on(
     return loop_until(lambda carry: is_over(world, carry.state), step, carry)
 
 
-def enlarge(program: Program[Any, Any], slots: int, carry: Carry, worlds: World, index: jax.Array) -> Carry:
+def enlarge(program: Program, slots: int, carry: Carry, worlds: World, index: jax.Array) -> Carry:
     """The same moment of the episode with room for `slots` active jobs."""
     return Carry(grow(pick(worlds, index), carry.state, slots), program.grow(carry.memory, slots), carry.rounds)
 
@@ -123,9 +128,7 @@ _go_on = jax.jit(go_on, static_argnums=0)
 _enlarge = jax.jit(enlarge, static_argnums=(0, 1))
 
 
-def _run_one(
-    bank: Bank, program: Program[Any, Any], data: Any, clairvoyant: bool, slots: int, index: int, seed: int
-) -> Outcome:
+def _run_one(bank: Bank, program: Program, data: Any, clairvoyant: bool, slots: int, index: int, seed: int) -> Outcome:
     key, at, sight = jax.random.key(seed), jnp.int32(index), jnp.bool_(clairvoyant)
     carry = _go_on(program, _begin(program, slots, bank.worlds, at, data), bank.worlds, at, data, sight, key)
     while bool(carry.state.overflow):

@@ -30,6 +30,7 @@ class Profile:
 class World:
     """One prepared scenario. A bank stacks M of them on a leading axis. Row J of the job arrays is padding."""
 
+    arrival_s: jax.Array  # [J+1]
     arrival_round: jax.Array  # [J+1] int32, first round boundary at or after the arrival
     demand: jax.Array  # [J+1] int32 GPUs
     iterations: jax.Array  # [J+1] work in iterations
@@ -91,6 +92,8 @@ class State:
     owner: jax.Array  # [N, P] int32 slot that holds the GPU, or FREE
     changed: jax.Array  # [] bool, the active set changed since the last plan
     unfinished: jax.Array  # [] int32 tracked jobs still to finish
+    present: jax.Array  # [] int32 tracked jobs among the active ones
+    flow_s: jax.Array  # [] seconds that tracked jobs have spent in the system since the last reading
     finished: jax.Array  # [] int32 jobs finished, tracked or not
     busy_gpu_rounds: jax.Array  # [] int32, allocated GPUs summed over rounds
     overflow: jax.Array  # [] bool, arrived jobs found no slot: `grow` before the next plan

@@ -30,6 +30,7 @@ def prepare(scenario: ClusterScenario, rows: int | None = None, bins: int | None
         return jnp.asarray(np.concatenate([values, np.full(rows + 1 - len(jobs), blank, values.dtype)]))
 
     return World(
+        arrival_s=padded(jobs.arrival_s, 0.0),
         arrival_round=padded(arrival_rounds(jobs.arrival_s, scenario.round_s), NEVER),
         demand=padded(jobs.demand, 0),
         iterations=padded(jobs.iterations, 0.0),

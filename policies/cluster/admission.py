@@ -35,7 +35,9 @@ class _Walk:
     released_at: jax.Array  # [A] int32
 
 
-def admit(demand: jax.Array, running: jax.Array, gpus: int, sticky: jax.Array, backfill: jax.Array) -> Admission:
+def admit(
+    demand: jax.Array, running: jax.Array, gpus: int | jax.Array, sticky: jax.Array, backfill: jax.Array
+) -> Admission:
     """Admission for jobs of `demand` [A] (0 = no job) of which `running` [A] hold gangs, on `gpus` GPUs.
 
     Without `backfill` the walk ends at the first job that cannot be placed; with it, that job is passed over.

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ...envs.cluster.episode import Program
+from ...envs.cluster.base import BaseProgram
 from ...envs.cluster.state import FREE
 from ...envs.cluster.view import View
 from ...envs.core import pytree
@@ -42,28 +42,45 @@ class ListMemory:
 
 
 @lru_cache
-def list_program(orders: tuple[Order, ...], placements: tuple[Placement, ...]) -> Program[ListData, ListMemory]:
+def list_program(orders: tuple[Order, ...], placements: tuple[Placement, ...]) -> BaseProgram:
     """The program of list policies over these orders and placements; equal arguments give the same object."""
     class_first = tuple(p.class_first for p in placements)
     random = tuple(p.random for p in placements)
 
     def act(data: ListData, view: View, memory: ListMemory, key: jax.Array) -> tuple[jax.Array, ListMemory]:
         """Owner [N, P] of every GPU for the coming round."""
-        history = _update_history(data, view, memory)
-        sequence = _sequence(orders, data, view, history, memory.sequence)
-        known = ~view.changed & jnp.all(sequence == memory.sequence) & ~jnp.asarray(random)[data.placement]
+        now = order(data, view, memory)
+        known = ~view.changed & jnp.all(now.sequence == memory.sequence) & ~jnp.asarray(random)[data.placement]
         # Admission and deterministic placement depend on the order and the running set alone: the same jobs in
         # the same order get the same plan, and for sticky policies a plan is its own successor.
-        owner = lax.cond(known, lambda *_: view.owner, plan, data, view, sequence, key)
-        return owner, ListMemory(sequence=sequence, history=history)
+        empty = jnp.full_like(view.owner, FREE)
+        return lax.cond(known, lambda *_: view.owner, complete, data, view, now, key, empty), now
 
-    def plan(data: ListData, view: View, sequence: jax.Array, key: jax.Array) -> jax.Array:
-        demand, running = view.demand[sequence], view.running[sequence]
-        admission = admit(demand, running, view.owner.size, data.sticky, data.backfill)
+    def order(data: ListData, view: View, memory: ListMemory) -> ListMemory:
+        """What is remembered of this round: the scheduling order and the service history."""
+        history = _update_history(data, view, memory)
+        return ListMemory(_sequence(orders, data, view, history, memory.sequence), history)
+
+    def complete(data: ListData, view: View, memory: ListMemory, key: jax.Array, plan: jax.Array) -> jax.Array:
+        """The plan [N, P] with everything placed that this policy would add to it."""
+        sequence = memory.sequence
+        mine, intact = _beside(plan, view)
+        demand, running = jnp.where(mine, view.demand, 0)[sequence], (view.running & intact)[sequence]
+        free = jnp.sum(plan == FREE, dtype=jnp.int32)
+        admission = admit(demand, running & (demand > 0), free, data.sticky, data.backfill)
         by_class = jnp.asarray(class_first)[data.placement]
-        return _place(placements, data.placement, by_class, view, sequence, admission, key)
+        return _place(placements, data.placement, by_class, view, sequence, admission, plan, key)
 
-    return Program(_start, act, _grow)
+    return BaseProgram(_start, act, _grow, order, complete)
+
+
+def _beside(plan: jax.Array, view: View) -> tuple[jax.Array, jax.Array]:
+    """Slots [A] that the plan has not placed, and those whose present gang it leaves untouched."""
+    slots = view.demand.shape[0]
+    planned = jnp.where(plan == FREE, slots, plan).ravel()
+    unplaced = jnp.ones(slots, bool).at[planned].set(False, mode="drop")
+    taken = jnp.where((view.owner == FREE) | (plan == FREE), slots, view.owner).ravel()
+    return unplaced, jnp.ones(slots, bool).at[taken].set(False, mode="drop")
 
 
 def _start(data: ListData, slots: int) -> ListMemory:
@@ -115,9 +132,10 @@ def _place(
     view: View,
     sequence: jax.Array,
     admission: Admission,
+    plan: jax.Array,
     key: jax.Array,
 ) -> jax.Array:
-    """Place the admitted jobs one after the other on what is free at their turn."""
+    """Place the admitted jobs one after the other on what `plan` leaves free at their turn."""
     capacity = sequence.shape[0]
     position = jnp.arange(capacity, dtype=jnp.int32)
     position_of = jnp.zeros(capacity, jnp.int32).at[sequence].set(position)
@@ -141,4 +159,4 @@ def _place(
         return jnp.where(gang, slot, owner)
 
     placed = jnp.sum(admission.placed, dtype=jnp.int32)
-    return lax.fori_loop(0, placed, step, jnp.where(keeps, view.owner, FREE))
+    return lax.fori_loop(0, placed, step, jnp.where(keeps, view.owner, plan))

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.cluster.bank import Bank
-from ...envs.cluster.episode import Program
+from ...envs.cluster.base import BaseProgram
 from ...envs.cluster.world import bucket
 from ...scenarios.types import ClusterScenario, Jobs
 from ..types import Information
 from .gittins import History, add_finished, empty_history
-from .list_policy import ListData, ListMemory, list_program
+from .list_policy import ListData, list_program
 from .orders import Order
 from .placements import Placement
 
@@ -47,7 +47,7 @@ class ListPolicy:
         return self.order.information
 
     @property
-    def program(self) -> Program[ListData, ListMemory]:
+    def program(self) -> BaseProgram:
         """One program for all list policies over the same orders and placements."""
         return list_program(self.orders, self.placements)
 

@@ -49,7 +49,7 @@ class Interrupted:
         return find_policy(self.name).information
 
     @property
-    def program(self) -> Program[Any, Any]:
+    def program(self) -> Program:
         return find_policy(self.name).program
 
     def bind(self, bank: Bank) -> Any:
@@ -248,7 +248,7 @@ def test_a_policy_of_ones_own_is_compared_and_shown(capsys: pytest.CaptureFixtur
         information: Information = Information.NON_CLAIRVOYANT
 
         @property
-        def program(self) -> Program[Any, Any]:
+        def program(self) -> Program:
             return find_policy("fifo+pal").program
 
         def bind(self, bank: Bank) -> Any:
