@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .registration import register_all
+
 if TYPE_CHECKING:
     from .bench.compare import compare as compare
     from .bench.experiment import Results as Results
@@ -60,3 +62,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(_HOMES)
+
+
+register_all()

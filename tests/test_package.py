@@ -13,7 +13,7 @@ from varigym.cli import main
 from varigym.policies.catalog import PLACEMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = ("jax", "numpy", "torch", "stable_baselines3", "sb3_contrib", "scipy", "sklearn")
+HEAVY = ("jax", "torch", "stable_baselines3", "sb3_contrib", "scipy", "sklearn")
 
 
 def loaded(code: str, tmp_path: Path) -> set[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import jax
 
@@ -12,7 +13,8 @@ from .bank import Bank
 from .view import View
 
 
-class BaseProgram(NamedTuple):
+@dataclass(frozen=True)
+class BaseProgram:
     """A program (see `episode.Program`) whose order and completion can be used apart."""
 
     start: Callable[[Any, int], Any]
@@ -25,6 +27,8 @@ class BaseProgram(NamedTuple):
     """(data, view, memory) -> memory whose `sequence` [A] holds the slots in scheduling order."""
     complete: Callable[[Any, View, Any, jax.Array, jax.Array], jax.Array]
     """(data, view, ordered memory, key, plan [N, P]) -> the plan with everything added that the policy would add."""
+    picks: Callable[[Any, jax.Array, jax.Array], jax.Array]
+    """(data, demand [W] in base order, free GPUs []) -> the jobs [W] bool that it would run, by counts alone."""
 
 
 class Base(Protocol):
@@ -33,6 +37,11 @@ class Base(Protocol):
     @property
     def name(self) -> str:
         """Its name."""
+        ...
+
+    @property
+    def clairvoyant(self) -> bool:
+        """Whether it uses true remaining work."""
         ...
 
     @property

@@ -28,8 +28,7 @@ def initial_state(world: World, capacity: int) -> State:
         owner=jnp.full((nodes, places), FREE, jnp.int32),
         changed=jnp.bool_(False),
         unfinished=jnp.sum(world.tracked, dtype=jnp.int32),
-        present=zero,
-        flow_s=jnp.zeros((), world.iterations.dtype),
+        flow=jnp.zeros(2, world.iterations.dtype),
         finished=zero,
         busy_gpu_rounds=zero,
         overflow=jnp.bool_(False),
@@ -58,7 +57,7 @@ def advance(world: World, state: State) -> State:
         state,
         round=state.round + 1,
         slots=slots,
-        flow_s=state.flow_s + state.present * world.round_s,
+        flow=state.flow + _flow(slots, jnp.where(slots.tracked, world.round_s, 0.0)),
         busy_gpu_rounds=state.busy_gpu_rounds + busy,
         changed=jnp.any(over),
     )
@@ -144,14 +143,12 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
     held = state.owner != FREE
     moved = target[jnp.where(held, state.owner, 0)]
     ended = jnp.sum(over, dtype=jnp.int32)
-    ended_tracked = jnp.sum(over & world.tracked[state.slots.job], dtype=jnp.int32)
     return replace(
         state,
         count=state.count - ended,
         slots=slots,
         owner=jnp.where(held & (moved < capacity), moved, FREE),
-        unfinished=state.unfinished - ended_tracked,
-        present=state.present - ended_tracked,
+        unfinished=state.unfinished - jnp.sum(over & state.slots.tracked, dtype=jnp.int32),
         finished=state.finished + ended,
         ledger=ledger,
     )
@@ -173,8 +170,6 @@ def _seat(world: World, state: State) -> State:
     job = jnp.clip(state.next_job + place, 0, padding)
     new = (place >= 0) & (world.arrival_round[job] <= state.round)
     seated = jnp.sum(new, dtype=jnp.int32)
-    tracked = new & world.tracked[job]
-    so_far_s = jnp.where(tracked, state.round * world.round_s - world.arrival_s[job], 0.0)
     next_job = state.next_job + seated
     slots = replace(
         slots,
@@ -183,17 +178,24 @@ def _seat(world: World, state: State) -> State:
         app_class=jnp.where(new, world.app_class[job], slots.app_class),
         iterations=jnp.where(new, world.iterations[job], slots.iterations),
         iter_s=jnp.where(new, world.iter_s[job], slots.iter_s),
+        tracked=jnp.where(new, world.tracked[job], slots.tracked),
     )
+    so_far_s = jnp.where(new & slots.tracked, state.round * world.round_s - world.arrival_s[job], 0.0)
     return replace(
         state,
         next_job=next_job,
         count=state.count + seated,
         slots=slots,
         changed=jnp.bool_(True),
-        present=state.present + jnp.sum(tracked, dtype=jnp.int32),
-        flow_s=state.flow_s + jnp.sum(so_far_s),
+        flow=state.flow + _flow(slots, so_far_s),
         overflow=state.overflow | (world.arrival_round[next_job] <= state.round),
     )
+
+
+def _flow(slots: Slots, time_s: jax.Array) -> jax.Array:
+    """Time in the system [A] summed over jobs: in seconds, and in units of each job's ideal run time."""
+    ideal_s = jnp.maximum(slots.iterations * slots.iter_s, jnp.finfo(time_s.dtype).tiny)
+    return jnp.stack([jnp.sum(time_s), jnp.sum(time_s / ideal_s)])
 
 
 def _empty_slots(world: World, capacity: int) -> Slots:
@@ -214,6 +216,7 @@ def _empty_slots(world: World, capacity: int) -> Slots:
         start_round=jnp.full(capacity, NEVER, jnp.int32),
         waited=whole,
         promoted=no,
+        tracked=no,
         debt_s=real,
         preemptions=whole,
     )

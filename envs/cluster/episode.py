@@ -134,11 +134,12 @@ def _run_one(bank: Bank, program: Program, data: Any, clairvoyant: bool, slots: 
     while bool(carry.state.overflow):
         slots *= 2
         carry = _go_on(program, _enlarge(program, slots, carry, bank.worlds, at), bank.worlds, at, data, sight, key)
-    return _outcome(carry, len(bank.scenarios[index].jobs))
+    return outcome_of(carry.state, len(bank.scenarios[index].jobs), int(carry.rounds))
 
 
-def _outcome(end: Carry, jobs: int) -> Outcome:
-    state, ledger = end.state, end.state.ledger
+def outcome_of(state: State, jobs: int, rounds: int) -> Outcome:
+    """What `state` says of its first `jobs` jobs after `rounds` planning rounds."""
+    ledger = state.ledger
     slots, count = state.slots, int(state.count)
     # Jobs that still run at the horizon have a start and preemptions too.
     open_jobs = np.asarray(slots.job)[:count]
@@ -155,7 +156,7 @@ def _outcome(end: Carry, jobs: int) -> Outcome:
         slowdown_sum=column(ledger.slowdown_sum, slots.slowdown_sum).astype(np.float64),
         preemptions=column(ledger.preemptions, slots.preemptions),
         last_round=int(state.round),
-        rounds=int(end.rounds),
+        rounds=rounds,
         busy_gpu_rounds=int(state.busy_gpu_rounds),
         slots=slots.job.shape[0],
         stream_ended=int(state.next_job) >= jobs,

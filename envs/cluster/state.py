@@ -40,6 +40,7 @@ class World:
     pm_score: jax.Array  # [C, N, P] true slowdown
     profile: Profile
     locality_penalty: jax.Array  # [C] slowdown of a gang that spans nodes
+    first_arrival_s: jax.Array  # [] of a tracked job
     round_s: jax.Array  # []
     restart_s: jax.Array  # [] seconds lost when a gang is moved or resumed
     starving_rounds: jax.Array  # [] int32, waiting rounds after which a job is promoted for good
@@ -64,6 +65,7 @@ class Slots:
     start_round: jax.Array  # [A] int32, NEVER before the first start
     waited: jax.Array  # [A] int32 rounds since last scheduled
     promoted: jax.Array  # [A] bool
+    tracked: jax.Array  # [A] bool, False where empty
     debt_s: jax.Array  # [A] restart seconds still to pay
     preemptions: jax.Array  # [A] int32
 
@@ -92,8 +94,7 @@ class State:
     owner: jax.Array  # [N, P] int32 slot that holds the GPU, or FREE
     changed: jax.Array  # [] bool, the active set changed since the last plan
     unfinished: jax.Array  # [] int32 tracked jobs still to finish
-    present: jax.Array  # [] int32 tracked jobs among the active ones
-    flow_s: jax.Array  # [] seconds that tracked jobs have spent in the system since the last reading
+    flow: jax.Array  # [2] since last read: time of tracked jobs in the system, in s and in their ideal run times
     finished: jax.Array  # [] int32 jobs finished, tracked or not
     busy_gpu_rounds: jax.Array  # [] int32, allocated GPUs summed over rounds
     overflow: jax.Array  # [] bool, arrived jobs found no slot: `grow` before the next plan

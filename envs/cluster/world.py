@@ -40,6 +40,7 @@ def prepare(scenario: ClusterScenario, rows: int | None = None, bins: int | None
         pm_score=jnp.asarray(scenario.pm_score.reshape(grid)),
         profile=make_profile(scenario, bins or bin_count(scenario)),
         locality_penalty=jnp.asarray(scenario.locality_penalty),
+        first_arrival_s=jnp.asarray(jobs.arrival_s[jobs.tracked].min()),
         round_s=jnp.asarray(np.float64(scenario.round_s)),
         restart_s=jnp.asarray(np.float64(scenario.restart_s)),
         starving_rounds=jnp.int32(min(starving, NEVER)),

@@ -71,7 +71,18 @@ def list_program(orders: tuple[Order, ...], placements: tuple[Placement, ...]) -
         by_class = jnp.asarray(class_first)[data.placement]
         return _place(placements, data.placement, by_class, view, sequence, admission, plan, key)
 
-    return BaseProgram(_start, act, _grow, order, complete)
+    return BaseProgram(_start, act, _grow, order, complete, _picks)
+
+
+def _picks(data: ListData, demand: jax.Array, free: jax.Array) -> jax.Array:
+    """Jobs [W] that admission would take from a queue of `demand` [W], gangs that run not considered."""
+
+    def look(left: tuple[jax.Array, jax.Array], n: jax.Array) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
+        free, going_on = left
+        fits = (n <= free) & going_on
+        return (jnp.where(fits, free - n, free), going_on & (fits | data.backfill)), fits & (n > 0)
+
+    return lax.scan(look, (free, jnp.bool_(True)), demand)[1]
 
 
 def _beside(plan: jax.Array, view: View) -> tuple[jax.Array, jax.Array]:

@@ -47,6 +47,11 @@ class ListPolicy:
         return self.order.information
 
     @property
+    def clairvoyant(self) -> bool:
+        """Whether it uses true remaining work."""
+        return self.information is Information.CLAIRVOYANT
+
+    @property
     def program(self) -> BaseProgram:
         """One program for all list policies over the same orders and placements."""
         return list_program(self.orders, self.placements)

@@ -1,0 +1,157 @@
+"""Many cluster episodes at once, natively batched: one device call per step, Gymnasium's vector interface.
+
+Lane i behaves as a `GpuClusterEnv` that was seeded with `seed + i`: the same worlds, observations and rewards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ..scenarios.errors import InputError
+from .cluster.bank import Bank
+from .cluster.base import Base
+from .cluster.lanes import ILLEGAL, REWARD, ROUNDS, TERMINATED, TIME_S, TRUNCATED, Batch, Lanes
+from .cluster.metrics import metrics_of
+from .cluster.options import EnvOptions, IllegalAction
+from .cluster.record import make_record
+from .cluster.reward import reward_scale
+from .gym import Observation, draw_world, observation_space, refuse_illegal, refuse_overflow
+
+
+class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
+    """B cluster episodes; `metadata["autoreset_mode"]` says what happens at the end of one.
+
+    NEXT_STEP: the step after the end ignores the lane's action and resets it (reward 0). SAME_STEP: the lane is reset
+    at once, and the last observation and info stand in `info["final_obs"]` and `info["final_info"]`. DISABLED: reset
+    lanes yourself, with `options={"reset_mask": mask}`.
+    """
+
+    def __init__(
+        self,
+        bank: Bank,
+        base: Base,
+        num_envs: int,
+        options: EnvOptions | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    ) -> None:
+        """Present `num_envs` lanes over the worlds of `bank`."""
+        if num_envs < 1:
+            raise InputError(f"num_envs = {num_envs}; legal: at least 1")
+        self.options = options or EnvOptions()
+        self.num_envs = num_envs
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"autoreset_mode": self.autoreset_mode}
+        self._bank = bank
+        self._lanes = Lanes(self.options.process(bank, base), bank, base, num_envs)
+        self.single_action_space = spaces.Discrete(self._lanes.process.space.size)
+        self.single_observation_space = observation_space(self._lanes)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.reward_scale = self.options.reward_scale or reward_scale(self.options.reward, bank.scenarios[0])
+        self._mask = np.zeros((num_envs, self.single_action_space.n), bool)
+        self._world = np.zeros(num_envs, np.int32)
+        self._over = np.ones(num_envs, bool)
+        self._lots = [np.random.default_rng() for _ in range(num_envs)]
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start episodes: in all lanes, or in those of `options={"reset_mask": mask}`."""
+        given = dict(options or {})
+        which = np.asarray(given.pop("reset_mask", np.ones(self.num_envs, bool)), bool)
+        if which.shape != (self.num_envs,) or not which.any():
+            raise InputError(f"reset_mask has shape {which.shape}; legal: ({self.num_envs},) with at least one lane")
+        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
+        for lane, own in enumerate(seeds or []):
+            if which[lane] and own is not None:
+                self._lots[lane] = seeding.np_random(own)[0]
+        batch = self._begin(which, given)
+        return self._observe(batch), self._info(batch)
+
+    def step(
+        self, actions: NDArray[Any]
+    ) -> tuple[Observation, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """One action per lane [B]. Raises `InputError` for an illegal one (by option)."""
+        numbers = np.asarray(actions)
+        if numbers.shape != (self.num_envs,) or not np.issubdtype(numbers.dtype, np.integer):
+            raise InputError(
+                f"actions have shape {numbers.shape} and type {numbers.dtype}; legal: {self.num_envs} integers"
+            )
+        due = self._over.copy()
+        if due.any() and self.autoreset_mode is not AutoresetMode.NEXT_STEP:
+            raise InputError(f"lane {int(np.argmax(due))} is at the end of its episode; reset it first")
+        if self.options.illegal_action is IllegalAction.ERROR:
+            for lane in np.flatnonzero(~due):
+                if not (0 <= numbers[lane] < self._mask.shape[1] and self._mask[lane, numbers[lane]]):
+                    refuse_illegal(int(numbers[lane]), self._mask[lane], self._lanes)
+        batch = self._lanes.step(np.where(due, 0, np.clip(numbers, -1, 2**31 - 1)).astype(np.int32), ~due)
+        refuse_overflow(batch, self._lanes)
+        self._mask = batch.mask
+        result = batch.result
+        reward = result[:, REWARD] / self.reward_scale
+        if self.options.illegal_action is IllegalAction.PENALTY:
+            reward = reward - self.options.illegal_penalty * (result[:, ILLEGAL] > 0)
+        terminated, truncated = result[:, TERMINATED] > 0, result[:, TRUNCATED] > 0
+        self._over = terminated | truncated
+        info = self._info(batch)
+        ended = self._over.copy()
+        if ended.any():
+            info["metrics"], info["_metrics"] = self._metrics(ended), ended.copy()
+        if due.any():
+            batch = self._begin(due, {})
+            info = self._info(batch)
+        elif ended.any() and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            info = {"final_obs": self._observe(batch), "_final_obs": ended, "final_info": info, "_final_info": ended}
+            batch = self._begin(ended, {})
+            info |= self._info(batch)
+        return self._observe(batch), reward, terminated, truncated, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Legal actions [B, n]."""
+        return self._mask.copy()
+
+    def _begin(self, which: NDArray[np.bool_], given: dict[str, Any]) -> Batch:
+        keys = np.zeros((self.num_envs, 2), np.uint32)
+        for lane in np.flatnonzero(which):
+            self._world[lane], keys[lane] = draw_world(self._lots[lane], len(self._bank), given)
+        batch = self._lanes.reset(which, self._world, keys)
+        refuse_overflow(batch, self._lanes)
+        self._mask, self._over = batch.mask, self._over & ~which
+        return batch
+
+    def _observe(self, batch: Batch) -> Observation:
+        return {
+            **{name: part.copy() for name, part in batch.parts.items()},
+            "action_mask": batch.mask.astype(np.int8),
+        }
+
+    def _info(self, batch: Batch) -> dict[str, Any]:
+        every = np.ones(self.num_envs, bool)
+        info: dict[str, Any] = {
+            "action_mask": batch.mask.astype(np.int8),
+            "reward_raw": batch.result[:, REWARD].copy(),
+            "time_s": batch.result[:, TIME_S].copy(),
+            "world": self._world.copy(),
+            "rounds": batch.result[:, ROUNDS].astype(np.int32),
+            "illegal": batch.result[:, ILLEGAL] > 0,
+        }
+        return info | {f"_{name}": every for name in info}
+
+    def _metrics(self, ended: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
+        """Metrics of the episodes that ended, as arrays [B]; 0 elsewhere (Gymnasium's form)."""
+        values: dict[str, NDArray[np.float64]] = {}
+        for lane in np.flatnonzero(ended):
+            scenario = self._bank.scenarios[self._world[lane]]
+            record = make_record(scenario, "environment", 0, self._lanes.outcome(int(lane)))
+            for name, value in metrics_of(record).items():
+                values.setdefault(name, np.zeros(self.num_envs))[lane] = value
+        return values
