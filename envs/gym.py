@@ -58,10 +58,10 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
             raise InputError(f"render_mode = '{render_mode}'; legal: ansi, or none")
         self.options = options or EnvOptions()
         self.render_mode = render_mode
-        self._bank, self._base = bank, base
-        self._lanes = Lanes(self.options.process(bank, base), bank, base, 1)
-        self.action_space = spaces.Discrete(self._lanes.process.space.size)
-        self.observation_space = observation_space(self._lanes)
+        self.bank, self._base = bank, base
+        self.lanes = Lanes(self.options.process(bank, base), bank, base, 1)
+        self.action_space = spaces.Discrete(self.lanes.process.space.size)
+        self.observation_space = observation_space(self.lanes)
         self.reward_scale = self.options.reward_scale or reward_scale(self.options.reward, bank.scenarios[0])
         self._mask = np.zeros(self.action_space.n, bool)
         self._world, self._seed, self._over = 0, 0, True
@@ -71,10 +71,10 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode. `options={"world": i}` asks for a world of the bank instead of a draw."""
         super().reset(seed=seed)
-        self._world, key = draw_world(self.np_random, len(self._bank), options)
-        batch = self._lanes.reset(np.ones(1, bool), np.array([self._world], np.int32), key[None])
+        self._world, key = draw_world(self.np_random, len(self.bank), options)
+        batch = self.lanes.reset(np.ones(1, bool), np.array([self._world], np.int32), key[None])
         self._over, self._mask = False, batch.mask[0]
-        refuse_overflow(batch, self._lanes)
+        refuse_overflow(batch, self.lanes)
         return observe(batch, 0), self._info(batch)
 
     def step(self, action: SupportsFloat) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]:
@@ -83,9 +83,9 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
             raise InputError("step after the end of an episode; call reset first")
         number = as_action(action)
         if self.options.illegal_action is IllegalAction.ERROR:
-            refuse_illegal(number, self._mask, self._lanes)
-        batch = self._lanes.step(np.array([number], np.int32), np.ones(1, bool))
-        refuse_overflow(batch, self._lanes)
+            refuse_illegal(number, self._mask, self.lanes)
+        batch = self.lanes.step(np.array([number], np.int32), np.ones(1, bool))
+        refuse_overflow(batch, self.lanes)
         result = batch.result[0]
         self._mask = batch.mask[0]
         terminated, truncated = bool(result[TERMINATED]), bool(result[TRUNCATED])
@@ -101,22 +101,22 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
 
     def describe(self, action: int) -> str:
         """An action in words."""
-        return self._lanes.process.space.describe(action)
+        return self.lanes.process.space.describe(action)
 
     def record(self) -> Record:
         """Results of the present episode so far; jobs that have not finished count up to now."""
-        return make_record(self._bank.scenarios[self._world], "environment", self._seed, self._lanes.outcome(0))
+        return make_record(self.bank.scenarios[self._world], "environment", self._seed, self.lanes.outcome(0))
 
     def render(self) -> str | None:  # type: ignore[override]
         """Under `ansi`, one line per node: which job holds each GPU at the present round."""
         if self.render_mode is None:
             return None
-        return gantt_line(self._lanes.state(0).cluster, self._bank.scenarios[self._world])
+        return gantt_line(self.lanes.state(0).cluster, self.bank.scenarios[self._world])
 
     def get_state(self) -> dict[str, Any]:
         """Everything that decides how the episode and later resets go on; for `set_state` of an equal environment."""
         return {
-            "lanes": self._lanes.snapshot(),
+            "lanes": self.lanes.snapshot(),
             "mask": self._mask.copy(),
             "world": self._world,
             "over": self._over,
@@ -125,12 +125,12 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from what `get_state` gave."""
-        self._lanes.restore(state["lanes"])
+        self.lanes.restore(state["lanes"])
         self._mask, self._world, self._over = state["mask"].copy(), state["world"], state["over"]
         self.np_random.bit_generator.state = state["random"]
 
     def __getstate__(self) -> dict[str, Any]:
-        made = {"bank": self._bank, "base": self._base, "options": self.options, "render_mode": self.render_mode}
+        made = {"bank": self.bank, "base": self._base, "options": self.options, "render_mode": self.render_mode}
         return {"made": made, "state": self.get_state()}
 
     def __setstate__(self, stored: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ Lane i behaves as a `GpuClusterEnv` that was seeded with `seed + i`: the same wo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -107,11 +108,11 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         if ended.any():
             info["metrics"], info["_metrics"] = self._metrics(ended), ended.copy()
         if due.any():
-            batch = self._begin(due, {})
+            batch = self._begin(due, {}, batch)
             info = self._info(batch)
         elif ended.any() and self.autoreset_mode is AutoresetMode.SAME_STEP:
             info = {"final_obs": self._observe(batch), "_final_obs": ended, "final_info": info, "_final_info": ended}
-            batch = self._begin(ended, {})
+            batch = self._begin(ended, {}, batch)
             info |= self._info(batch)
         return self._observe(batch), reward, terminated, truncated, info
 
@@ -119,14 +120,17 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         """Legal actions [B, n]."""
         return self._mask.copy()
 
-    def _begin(self, which: NDArray[np.bool_], given: dict[str, Any]) -> Batch:
+    def _begin(self, which: NDArray[np.bool_], given: dict[str, Any], before: Batch | None = None) -> Batch:
+        """Reset the lanes `which`; what the others did last stays as `before` has it."""
         keys = np.zeros((self.num_envs, 2), np.uint32)
         for lane in np.flatnonzero(which):
             self._world[lane], keys[lane] = draw_world(self._lots[lane], len(self._bank), given)
         batch = self._lanes.reset(which, self._world, keys)
         refuse_overflow(batch, self._lanes)
         self._mask, self._over = batch.mask, self._over & ~which
-        return batch
+        if before is None:
+            return batch
+        return replace(batch, result=np.where(which[:, None], batch.result, before.result))
 
     def _observe(self, batch: Batch) -> Observation:
         return {

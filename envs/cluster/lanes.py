@@ -24,6 +24,8 @@ from .env import ClusterProcess, EnvState, Step, observe_env, reset, step
 from .episode import Outcome, outcome_of
 from .state import World
 
+Question = Callable[..., Any]
+"""A pure function of (process, worlds, base data, state, ...)."""
 SPLIT_FROM = 16
 """Batches of at least this many lanes use two threads."""
 REWARD, TERMINATED, TRUNCATED, ILLEGAL, ROUNDS, OVERFLOW, TIME_S = range(7)
@@ -89,6 +91,11 @@ class Lanes:
         whole, real = shard.packed
         return self._programs.unpack((whole[at], real[at]))
 
+    def ask(self, question: Question, lane: int, *arguments: Any) -> Any:
+        """`question(process, bank of the lane's world, base data, state, *arguments)`, compiled once per question."""
+        shard, at = self._find(lane)
+        return self._programs.ask(question, *self._constants, shard.packed, at, arguments)
+
     def outcome(self, lane: int) -> Outcome:
         """Results of the episode in a lane, as far as it has come."""
         state = self.state(lane)
@@ -141,6 +148,7 @@ class _Programs:
     pack_data: Callable[[Any], Packed]
     unpack: Callable[[Packed], EnvState]
     blank: Callable[[int], _Shard]
+    ask: Callable[..., Any]
 
 
 def _shapes(tree: Any) -> tuple[Any, ...]:
@@ -178,6 +186,7 @@ def _programs(process: ClusterProcess, world_shapes: tuple[Any, ...], data_shape
         pack_data=jax.jit(data_packer.pack),
         unpack=jax.jit(packer.unpack),
         blank=blank,
+        ask=jax.jit(body.ask, static_argnums=0),
     )
 
 
@@ -223,6 +232,13 @@ class _Lane:
             return packed, seen, jnp.zeros(TIME_S + 1, packed[1].dtype)
 
         return jax.lax.cond(active, go, stay)
+
+    def ask(
+        self, question: Question, worlds: Packed, data: Packed, lanes: Packed, at: jax.Array, arguments: Any
+    ) -> Any:
+        state = self.states.unpack((lanes[0][at], lanes[1][at]))
+        bank = self._world(worlds, state.world)
+        return question(self.process, bank, self.data.unpack(data), _at(state, jnp.int32(0)), *arguments)
 
     def _world(self, worlds: Packed, index: jax.Array) -> World:
         row = self.worlds.unpack((worlds[0][index], worlds[1][index]))

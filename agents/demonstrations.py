@@ -1,0 +1,137 @@
+"""Demonstrations: an expert's plan as the micro-steps that an environment understands.
+
+At every decision point the expert plans the round; the plan is then built action by action, in the sequence in which
+the expert places its jobs: the cell that gives precisely the planned gang, else KEEP, else the legal cell of that job
+with most of the planned GPUs. Jobs that the window does not show, or that no legal action can place, are left out.
+`exact` says of each action whether it did what was planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.cluster.action import ActionMode, Window, legal_actions, window_of
+from ..envs.cluster.cells import gang_of
+from ..envs.cluster.env import ClusterProcess, EnvState
+from ..envs.cluster.state import FREE, World
+from ..envs.cluster.view import observe
+from ..envs.gym import GpuClusterEnv
+from ..policies.cluster.policy import ListPolicy
+from ..scenarios.errors import InputError
+
+
+@dataclass(frozen=True)
+class MicroStep:
+    """One action of an expert, what it saw, and what followed."""
+
+    observation: dict[str, NDArray[Any]]
+    mask: NDArray[np.bool_]
+    action: int
+    score: NDArray[np.float32]
+    """Preference per action: minus the log slowdown of each legal cell of the job in hand, -inf for all others."""
+    exact: bool
+    """The action does precisely what the expert planned."""
+    reward: float
+    """Raw reward of the action."""
+
+
+def demonstrate(
+    env: GpuClusterEnv, expert: ListPolicy, seed: int | None = None, world: int | None = None
+) -> Iterator[MicroStep]:
+    """One episode of `expert` in `env`, from `reset(seed=seed)`; `world` asks for a world of the bank.
+
+    Under `decide_every=1`, with the expert as the environment's base and a window that holds its admitted jobs, the
+    episode is the expert's own, job by job. Raises `InputError` where the environment hides what the expert uses.
+    """
+    if expert.clairvoyant and not env.options.clairvoyant:
+        raise InputError(f"expert {expert.name} is clairvoyant; make the environment with clairvoyant=True")
+    if env.options.action_mode is not ActionMode.CELL:
+        raise InputError(f"action_mode = '{env.options.action_mode}'; demonstrations need cell")
+    observation, info = env.reset(seed=seed, options=None if world is None else {"world": world})
+    data = expert.bind(env.bank)
+    memory = expert.program.start(data, env.lanes.process.slots)
+    over, fresh, owner = False, True, jnp.zeros(())
+    while not over:
+        if fresh:
+            owner, memory = env.lanes.ask(_Plan(expert.program, expert.clairvoyant), 0, data, memory)
+        action, score, exact = env.lanes.ask(_Next(expert.placement.class_first), 0, owner)
+        number = int(action)
+        mask = np.asarray(info["action_mask"], bool)
+        seen = observation
+        observation, _, terminated, truncated, info = env.step(number)
+        yield MicroStep(seen, mask, number, np.asarray(score), bool(exact), info["reward_raw"])
+        over, fresh = terminated or truncated, number >= env.lanes.process.space.rest
+
+
+@dataclass(frozen=True)
+class _Plan:
+    program: Any
+    clairvoyant: bool
+
+    def __call__(
+        self, process: ClusterProcess, worlds: World, base: Any, state: EnvState, data: Any, memory: Any
+    ) -> Any:
+        world = jax.tree.map(lambda leaf: leaf[0], worlds)
+        view = observe(world, state.cluster, jnp.bool_(self.clairvoyant))
+        lot = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.cluster.round)
+        return self.program.act(data, view, memory, lot)
+
+
+@dataclass(frozen=True)
+class _Next:
+    """The next action towards the plan `owner` [N, P], its scores, and whether it is exact."""
+
+    class_first: bool
+
+    def __call__(self, process: ClusterProcess, worlds: World, base: Any, state: EnvState, owner: jax.Array) -> Any:
+        space, cluster, plan = process.space, state.cluster, state.plan
+        window = window_of(space, cluster, plan, state.memory.sequence)
+        legal = legal_actions(space, cluster, plan, window)
+        rows = legal[: space.rest].reshape(space.window, space.per_slot)
+        planned = owner[None] == window.slot[:, None, None]  # [W, N, P]
+        open_rows = jnp.any(planned, axis=(1, 2)) & jnp.any(rows, axis=1)
+        turn = jnp.arange(space.window) + (space.window * window.app_class if self.class_first else 0)
+        row = jnp.argmin(jnp.where(open_rows, turn, jnp.iinfo(jnp.int32).max))
+
+        cells = jnp.arange(space.keep, dtype=jnp.int32)
+        free, n = plan.owner == FREE, window.demand[row]
+        gangs = jax.vmap(lambda cell: gang_of(cluster.profile, window.app_class[row], free, n, cell))(cells)
+        present = cluster.owner == window.slot[row]
+        gangs = jnp.concatenate([gangs, present[None]])  # KEEP last: a cell with the same gang goes first
+        right = jnp.sum(gangs & planned[row][None], axis=(1, 2), dtype=jnp.int32)
+        part = jnp.argmax(jnp.where(rows[row], right, -1))
+
+        done = ~jnp.any(open_rows)
+        action = jnp.where(done, space.commit, row * space.per_slot + part)
+        exact = jnp.where(done, True, right[part] == n)
+        return action, self._scores(process, worlds, state, window, legal, row, done), exact
+
+    def _scores(
+        self,
+        process: ClusterProcess,
+        worlds: World,
+        state: EnvState,
+        window: Window,
+        legal: jax.Array,
+        row: jax.Array,
+        done: jax.Array,
+    ) -> jax.Array:
+        space, c = process.space, window.app_class[row]
+        value = state.cluster.profile.value[c]
+        penalty = worlds.locality_penalty[0, c]
+        held = state.cluster.owner == window.slot[row]
+        worst = jnp.max(jnp.where(held, state.cluster.profile.level[c], 0))
+        nodes = jnp.sum(jnp.any(held, axis=1))
+        kept = value[worst] * jnp.where(nodes > 1, penalty, 1.0)
+        own = -jnp.log(jnp.concatenate([value, value * penalty, kept[None]]))
+        at = jnp.arange(space.size)
+        mine = (at // space.per_slot == row) & (at < space.rest) & ~done
+        score = jnp.where(mine, own[at % space.per_slot], jnp.where(done & (at == space.commit), 0.0, -jnp.inf))
+        return jnp.where(legal, score, -jnp.inf).astype(jnp.float32)

@@ -1,0 +1,101 @@
+"""The Stable-Baselines3 face of a native batch: same-step autoreset, masks, episode statistics."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+from ..envs.cluster.bank import Bank
+from ..envs.cluster.base import Base
+from ..envs.cluster.options import EnvOptions
+from ..envs.vector import GpuClusterVectorEnv
+
+
+class GpuClusterVecEnv(VecEnv):
+    """`num_envs` cluster episodes for SB3 and sb3-contrib.
+
+    At the end of an episode the lane starts the next one at once; `infos[i]` then holds `terminal_observation`,
+    `TimeLimit.truncated`, `metrics`, and `episode` with return `r`, length `l` and seconds `t`, as `VecMonitor` gives.
+    """
+
+    def __init__(self, bank: Bank, base: Base, num_envs: int, options: EnvOptions | None = None) -> None:
+        """Present `num_envs` lanes over the worlds of `bank`; `base` completes plans at REST."""
+        self.batch = GpuClusterVectorEnv(bank, base, num_envs, options, AutoresetMode.SAME_STEP)
+        self._action: NDArray[Any] = np.zeros(num_envs, np.int64)
+        self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, int)
+        self._begun = time.time()
+        self.render_mode = None
+        super().__init__(num_envs, self.batch.single_observation_space, self.batch.single_action_space)
+
+    def reset(self) -> dict[str, NDArray[Any]]:
+        """Start an episode in every lane, from the seeds that `seed` gave (lane i: seed + i)."""
+        observation, info = self.batch.reset(seed=list(self._seeds))
+        self._reset_seeds()
+        self._reset_options()
+        self._return[:], self._length[:] = 0.0, 0
+        self.reset_infos = [self._lane(info, lane) for lane in range(self.num_envs)]
+        return observation
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Remember the actions of the coming step."""
+        self._action = np.asarray(actions)
+
+    def step_wait(self) -> tuple[dict[str, NDArray[Any]], NDArray[Any], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Take them."""
+        observation, reward, terminated, truncated, info = self.batch.step(self._action)
+        done = terminated | truncated
+        self._return += reward
+        self._length += 1
+        infos = [self._lane(info, lane) for lane in range(self.num_envs)]
+        for lane in np.flatnonzero(done):
+            final = {name: part[lane] for name, part in info["final_obs"].items()}
+            last = self._lane(info["final_info"], int(lane))
+            metrics = {name: float(part[lane]) for name, part in info["final_info"]["metrics"].items()}
+            infos[lane] |= last | {
+                "terminal_observation": final,
+                "TimeLimit.truncated": bool(truncated[lane] and not terminated[lane]),
+                "metrics": metrics,
+                "episode": {
+                    "r": float(self._return[lane]),
+                    "l": int(self._length[lane]),
+                    "t": round(time.time() - self._begun, 6),
+                },
+            }
+            self._return[lane], self._length[lane] = 0.0, 0
+        return observation, reward.astype(np.float32), done, infos
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of the batch, once per lane."""
+        return [getattr(self.batch, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Lanes share their attributes, which are fixed when the batch is made."""
+        raise AttributeError(f"'{attr_name}' cannot be set on a batch; make another one")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """`action_masks` per lane, which is what MaskablePPO asks for."""
+        if method_name != "action_masks":
+            raise AttributeError(f"a batch has no method '{method_name}' per lane; legal: action_masks")
+        masks = self.batch.action_masks()
+        return [masks[lane] for lane in self._get_indices(indices)]
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the batch has an attribute (sb3-contrib looks for `action_masks`)."""
+        return hasattr(self.batch, attr_name)
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Never: the batch is native."""
+        return [False] * len(list(self._get_indices(indices)))
+
+    @staticmethod
+    def _lane(info: dict[str, Any], lane: int) -> dict[str, Any]:
+        scalars = ("reward_raw", "time_s", "world", "rounds", "illegal")
+        return {name: info[name][lane].item() for name in scalars} | {"action_mask": info["action_mask"][lane]}
