@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .allocation import fastest_bins, node_bottlenecks, one_node
+from .allocation import node_bottlenecks, one_node, take_first
 from .state import Profile
 
 
@@ -22,17 +22,14 @@ def gang_of(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Arra
     return lax.cond(
         cell < bins,
         lambda: one_node(level, v, node_bottlenecks(level, bins, free, n), free, n),
-        lambda: _across(level, bins, free, n, v),
+        lambda: _across(level, jnp.sum(_counts(level, bins, free), axis=1), free, n, v),
     )
 
 
 def legal_cells(profile: Profile, app_class: jax.Array, demand: jax.Array, free: jax.Array) -> jax.Array:
     """Legal cells [W, 2V] of W jobs (class [W], demand [W], 0 = no job): V within, then V across."""
     places, bins = free.shape[1], profile.value.shape[1]
-    counts = jnp.sum(
-        free[None, None] & (profile.level[:, None] <= jnp.arange(bins)[None, :, None, None]), axis=3, dtype=jnp.int32
-    )  # [C, V, N] free GPUs of bin <= v
-    up_to = counts[app_class]  # [W, V, N]
+    up_to = jax.vmap(lambda level: _counts(level, bins, free))(profile.level)[app_class]  # [W, V, N]
     below = _shift(up_to)
     total, total_below = jnp.sum(up_to, axis=2), jnp.sum(below, axis=2)
     n = demand[:, None]
@@ -40,19 +37,33 @@ def legal_cells(profile: Profile, app_class: jax.Array, demand: jax.Array, free:
     within = jnp.any(bottleneck, axis=2) & (n > 1) & (n <= places)
     across = (total >= n) & (total > total_below) & (n > 0)
     narrow = jnp.any(within & across, axis=1)
-    same = _same_gangs(profile, app_class, demand, free, narrow)
+    same = _same_gangs(profile, app_class, demand, free, total, narrow)
     return jnp.concatenate([within, across & ~(within & same)], axis=1)
 
 
-def _across(level: jax.Array, bins: int, free: jax.Array, n: jax.Array, v: jax.Array) -> jax.Array:
-    fastest, bottleneck = fastest_bins(level, bins, free, n)
-    usable = free & (level <= v)
-    slowest, _ = fastest_bins(jnp.where(usable, v - level, bins), bins, usable, n)
-    return jnp.where(v == bottleneck, fastest, slowest)
+def _counts(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:
+    """Free GPUs of bin <= v in each node [V, N]."""
+    in_reach = level[None] <= jnp.arange(bins)[:, None, None]
+    return jnp.sum(free[None] & in_reach, axis=2, dtype=jnp.int32)
+
+
+def _across(level: jax.Array, total: jax.Array, free: jax.Array, n: jax.Array, v: jax.Array) -> jax.Array:
+    """Gang [N, P] of the across cell of bin v; `total` [V] are the free GPUs of bin <= v in the cluster.
+
+    One bin, the `cut`, is taken in part, by PM-First's rule of fit; the bins on the wanted side of it are taken whole.
+    """
+    below = jnp.concatenate([jnp.zeros_like(total[:1]), total[:-1]])
+    fastest = below[v] < n
+    reach = (total[v] - below >= n) & (jnp.arange(total.shape[0]) <= v)
+    cut = jnp.where(fastest, v, jnp.max(jnp.where(reach, jnp.arange(total.shape[0]), 0)))
+    whole = free & jnp.where(fastest, level < v, (level > cut) & (level <= v))
+    part = free & (level == cut)
+    misfit = jnp.abs(jnp.sum(part, axis=1, dtype=jnp.int32) - n)
+    return whole | take_first(part, misfit, n - jnp.sum(whole, dtype=jnp.int32))
 
 
 def _same_gangs(
-    profile: Profile, app_class: jax.Array, demand: jax.Array, free: jax.Array, asked: jax.Array
+    profile: Profile, app_class: jax.Array, demand: jax.Array, free: jax.Array, total: jax.Array, asked: jax.Array
 ) -> jax.Array:
     """Whether the within gang and the across gang of a bin are one [W, V], for the jobs that are asked about [W].
 
@@ -70,7 +81,7 @@ def _same_gangs(
         n, level = demand[rows[i]], profile.level[app_class[rows[i]]]
         bottlenecks = node_bottlenecks(level, bins, free, n)
         within = jax.vmap(lambda worst: one_node(level, worst, bottlenecks, free, n))(v)
-        across = jax.vmap(lambda worst: _across(level, bins, free, n, worst))(v)
+        across = jax.vmap(lambda worst: _across(level, total[rows[i]], free, n, worst))(v)
         return found.at[rows[i]].set(jnp.all(within == across, axis=(1, 2)))
 
     found = lax.fori_loop(0, jnp.sum(todo, dtype=jnp.int32), work_out, jnp.zeros((jobs, bins), bool))

@@ -21,6 +21,9 @@ from .gittins import History, add_finished
 from .orders import Order
 from .placements import Placement
 
+PICKS_UNROLL = 8
+"""Steps of the admission scan that are compiled as one."""
+
 
 @pytree
 class ListData:
@@ -82,7 +85,7 @@ def _picks(data: ListData, demand: jax.Array, free: jax.Array) -> jax.Array:
         fits = (n <= free) & going_on
         return (jnp.where(fits, free - n, free), going_on & (fits | data.backfill)), fits & (n > 0)
 
-    return lax.scan(look, (free, jnp.bool_(True)), demand)[1]
+    return lax.scan(look, (free, jnp.bool_(True)), demand, unroll=PICKS_UNROLL)[1]
 
 
 def _beside(plan: jax.Array, view: View) -> tuple[jax.Array, jax.Array]:
