@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,8 @@ from .arguments import FileArgs, PlatformArgs, split
 from .bench.experiment import Grid, run_grid
 from .bench.outputs import refuse_unwritable, write_jobs, write_text
 from .bench.perf import as_json, machine, measure
-from .bench.report import console, record_table, show_results
+from .bench.provenance import add_plugin
+from .bench.report import console, record_table, show_results, unfinished_note
 from .bench.simulate import build_worlds, run_policy
 from .bench.suites import SEEDS, SUITES
 from .listing import show_catalogs
@@ -71,10 +74,10 @@ class Simulate:
         _note(*getattr(source, "remarks", []))
         console().print(record_table(record, policy.information))
         if record.truncated_jobs:
-            _note(f"{record.truncated_jobs} jobs had not finished at the horizon; their time up to it counts")
+            _note(unfinished_note(record.truncated_jobs))
         if self.jobs_out:
             write_jobs(self.jobs_out, record)
-            _note(f"jobs: {self.jobs_out}")
+            _note(f"wrote {self.jobs_out}")
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,9 @@ class Bench:
         if self.suite not in SUITES:
             raise unknown_name("suite", self.suite, SUITES)
         suite = SUITES[self.suite]
+        for option, text in (("--scenarios", self.scenarios), ("--policies", self.policies)):
+            if text and not split(text):
+                raise InputError(f"{option} '{text}' names nothing; legal: a comma-separated list")
         names = split(self.scenarios) or ([] if self.traces else list(suite.scenarios))
         if self.files.given and not self.traces:
             raise InputError(f"{self.files.given[0]} belongs to --traces; built-in scenarios have their own")
@@ -129,7 +135,7 @@ class Bench:
             results = run_grid(grid, self.out, lambda n: progress.advance(task, n), _note)
         show_results(results, console(), suite.sweeps if untouched else ())
         if self.out:
-            console().print(f"rows: {self.out / 'rows.csv'}")
+            console().print(f"rows: {self.out / 'rows.csv'}", markup=False)
 
 
 @dataclass(frozen=True)
@@ -183,6 +189,9 @@ def _guarded(run: Callable[[], None], out: Path | None) -> int:
     except KeyboardInterrupt:
         kept = f"finished rows are in {out / 'rows.csv'}; the same command continues" if out else "nothing was written"
         console(stderr=True).print(f"interrupted; {kept}", markup=False)
+        if threading.active_count() > 1:  # an episode still runs in a thread that Python would wait for
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
         return INTERRUPTED
     return 0
 
@@ -203,6 +212,7 @@ def _load_plugin(path: Path | None) -> None:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise InputError(f"{path}: not a Python file")
+    add_plugin(path.name, path.read_bytes())
     try:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
     except InputError:

@@ -5,32 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..policies.catalog import find_policy
 from ..policies.types import Policy
 from ..scenarios.catalog import HELD_OUT
+from ..scenarios.errors import InputError
 from ..scenarios.source import Source
 from ..scenarios.types import ClusterScenario
 from .experiment import Grid, Results, run_grid
-from .simulate import as_source
+from .simulate import as_policy, as_source
 
 
 def compare(
     scenarios: str | Sequence[str | Source | ClusterScenario],
-    policies: Sequence[str | Policy],
+    policies: str | Sequence[str | Policy],
     seeds: int = 10,
     seed_start: int = HELD_OUT.first,
     baseline: str = "fifo+packed+sticky",
-    out: Path | None = None,
+    out: Path | str | None = None,
 ) -> Results:
     """Run every policy on the same worlds; `show_results(results)` prints the tables.
 
     With `out`, rows go to `out/rows.csv` as they finish and a later call continues there. Raises `InputError`.
     """
     given = [scenarios] if isinstance(scenarios, str) else scenarios
+    deciders = [policies] if isinstance(policies, str) else policies
+    if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
+        raise InputError(f"seeds = {seeds!r}; legal: how many, at least 1 (seed_start says where they begin)")
     grid = Grid(
         sources=tuple(as_source(scenario) for scenario in given),
-        policies=tuple(find_policy(policy) if isinstance(policy, str) else policy for policy in policies),
+        policies=tuple(as_policy(policy) for policy in deciders),
         seeds=tuple(range(seed_start, seed_start + seeds)),
         baseline=baseline,
     )
-    return run_grid(grid, out)
+    return run_grid(grid, Path(out) if out is not None else None)

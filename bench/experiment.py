@@ -63,8 +63,6 @@ class Results:
 
     grid: Grid
     rows: tuple[ResultRow, ...]
-    truncated: dict[tuple[str, str], int]
-    """Tracked jobs cut off at the horizon, per (scenario, policy) computed in this run."""
 
     def values(self, scenario: str, policy: str, metric: str) -> NDArray[np.float64]:
         """Values in the order of the grid's seeds; empty where the policy was not run."""
@@ -82,7 +80,6 @@ def run_grid(
     store = RowStore(out, [metric.name for metric in METRICS])
     if store.torn:
         note(f"{out}/rows.csv ended inside a result (an interrupted run); that part is computed again")
-    truncated: dict[tuple[str, str], int] = {}
     for source in grid.sources:
         worlds = build_worlds(source, grid.seeds)
         for remark in getattr(source, "remarks", []):
@@ -95,9 +92,8 @@ def run_grid(
             if todo:
                 records = run_policy(source, policy, [grid.seeds[i] for i in todo], [worlds[i] for i in todo])
                 store.add(row for record in records for row in _rows(record))
-                truncated[source.name, policy.name] = sum(record.truncated_jobs for record in records)
                 progress(len(todo))
-    return Results(grid, tuple(store.rows), {cell: jobs for cell, jobs in truncated.items() if jobs})
+    return Results(grid, tuple(store.rows))
 
 
 def _rows(record: Record) -> Sequence[ResultRow]:

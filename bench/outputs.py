@@ -46,7 +46,7 @@ def write_jobs(path: Path, record: Record) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a file. Raises `InputError` where the system refuses."""
     try:
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 

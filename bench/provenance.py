@@ -8,6 +8,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+_PLUGINS: dict[str, str] = {}
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -17,9 +18,18 @@ def version() -> str:
     return metadata.version("varigym")
 
 
-@cache
 def commit() -> str:
     """Short commit of the checkout that this package is, `-dirty-HASH` with uncommitted changes; `none` outside one."""
+    return _checkout() + "".join(f"+{name}:{digest}" for name, digest in _PLUGINS.items())
+
+
+def add_plugin(name: str, text: bytes) -> None:
+    """Make code from outside the package part of what `commit` says."""
+    _PLUGINS[name] = hashlib.sha256(text).hexdigest()[:6]
+
+
+@cache
+def _checkout() -> str:
     top = _git("rev-parse", "--show-toplevel")
     head = _git("rev-parse", "--short=12", "HEAD")
     if not top or not head or Path(top).resolve() != ROOT:

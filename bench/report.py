@@ -9,6 +9,7 @@ import sys
 import numpy as np
 from rich import box
 from rich.console import Console, Group
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -19,7 +20,7 @@ from .experiment import Results
 from .stats import Interval, mean_interval, ratio_interval
 from .suites import Sweep
 
-HEADLINE = "mean_jct_s"
+HEADLINE, UNFINISHED = "mean_jct_s", "unfinished"
 PIPE_WIDTH = 160
 """Columns when the output is not a terminal, so that no cell is cut."""
 CLAIRVOYANT_MARK = "*"
@@ -48,10 +49,12 @@ def label(policy: Policy) -> str:
 def record_table(record: Record, information: Information) -> Table:
     """Every metric of one episode, with its definition."""
     title = f"{record.scenario}, {record.policy} ({information}), seed {record.seed}, {len(record.jobs.job_id)} jobs"
-    table = Table("metric", "value", "unit", "definition", title=title, title_justify="left")
+    table = Table("metric", "value", "unit", "definition", title=escape(title), title_justify="left")
     values = metrics_of(record)
     for metric in METRICS:
-        table.add_row(metric.name, f"{values[metric.name]:,.4f}", metric.unit, metric.definition)
+        value = values[metric.name]
+        shown = f"{value:,.0f}" if value.is_integer() else f"{value:,.4f}"
+        table.add_row(metric.name, shown, metric.unit, metric.definition)
     return table
 
 
@@ -59,15 +62,17 @@ def scenario_tables(results: Results, scenario: str, wide: bool) -> list[Table]:
     """Every metric of every policy on one scenario, with the paired ratio to the baseline; two tables if not `wide`."""
     grid = results.grid
     title = f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}"
-    others = [metric for metric in METRICS if metric.name != HEADLINE]
+    others = [metric for metric in METRICS if metric.name not in (HEADLINE, UNFINISHED)]
     headline = [f"{HEADLINE} [95 %]", "ratio [95 %]"]
     rest = [metric.name.replace("_", "\n", 1) for metric in others]
     parts = [headline + rest] if wide else [headline, rest]
-    tables = [Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)) for _ in parts]
+    tables = [
+        Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)) for _ in parts
+    ]
     for table, columns in zip(tables, parts, strict=True):
-        table.add_column("policy", no_wrap=True)
+        table.add_column("policy", overflow="fold")
         for column in columns:
-            table.add_column(column, justify="right", no_wrap=True)
+            table.add_column(column, justify="right", overflow="fold")
     for policy in grid.policies:
         mean = mean_interval(results.values(scenario, policy.name, HEADLINE))
         cells = [_with_bounds(mean, 0), _ratio(results, scenario, policy.name)]
@@ -82,9 +87,9 @@ def summary_table(results: Results) -> Table:
     """Geometric mean of the paired ratios over all scenarios and seeds."""
     grid = results.grid
     table = Table(title=f"Geometric mean over {len(grid.sources)} scenarios", title_justify="left")
-    table.add_column("policy", no_wrap=True)
-    table.add_column("baseline", no_wrap=True)
-    table.add_column(f"{HEADLINE} ratio [95 %]", justify="right", no_wrap=True)
+    table.add_column("policy", overflow="fold")
+    table.add_column("baseline", overflow="fold")
+    table.add_column(f"{HEADLINE} ratio [95 %]", justify="right", overflow="fold")
     for policy in grid.policies:
         base = grid.baseline_of(policy.name)
         pairs = [
@@ -104,15 +109,15 @@ def sweep_table(results: Results, sweep: Sweep) -> Table:
     table.add_column(sweep.knob, justify="right")
     compared = [policy for policy in grid.policies if policy.name != grid.baseline_of(policy.name)]
     for policy in compared:
-        table.add_column(label(policy), justify="right", no_wrap=True)
+        table.add_column(label(policy), justify="right", overflow="fold")
     for value, scenario in zip(sweep.values, sweep.scenarios, strict=True):
         table.add_row(f"{value:g}", *(_ratio(results, scenario, policy.name) for policy in compared))
     return table
 
 
-def show_results(results: Results, to: Console, sweeps: tuple[Sweep, ...] = ()) -> None:
-    """Print the tables of a grid, and what is needed to read them."""
-    grid = results.grid
+def show_results(results: Results, to: Console | None = None, sweeps: tuple[Sweep, ...] = ()) -> None:
+    """Print the tables of a grid, and what is needed to read them (default: to standard output)."""
+    grid, to = results.grid, to or console()
     if sweeps:
         tables = [sweep_table(results, sweep) for sweep in sweeps]
     else:
@@ -121,18 +126,32 @@ def show_results(results: Results, to: Console, sweeps: tuple[Sweep, ...] = ()) 
         tables += [summary_table(results)] if len(grid.sources) > 1 else []
     to.print(Group(*tables))
     to.print(Text(_legend(results), style="dim"))
-    for (scenario, policy), jobs in results.truncated.items():
-        to.print(
-            f"[yellow]{scenario}, {policy}: {jobs} jobs had not finished at the horizon; their time up to it counts"
-        )
+    for source in grid.sources:
+        for policy in grid.policies:
+            jobs = int(results.values(source.name, policy.name, UNFINISHED).sum())
+            if jobs:
+                to.print(f"{source.name}, {policy.name}: {unfinished_note(jobs)}", style="yellow", markup=False)
+
+
+def unfinished_note(jobs: int) -> str:
+    """What it means that an episode was truncated."""
+    return (
+        f"{jobs} jobs had not finished at the horizon; their time up to it counts "
+        "(a policy that starves them, or a restart cost that eats whole rounds)"
+    )
 
 
 def _legend(results: Results) -> str:
     grid = results.grid
     words = [f"ratio: {HEADLINE} over {grid.baseline}'s, paired by seed, geometric mean; below 1 is better"]
+    names = [policy.name for policy in grid.policies]
+    if not any(grid.baseline_of(name) in names for name in names):
+        words = [f"no ratios: {grid.baseline} is not among the policies"]
     if any(policy.information is Information.CLAIRVOYANT for policy in grid.policies):
         words.append(f"{CLAIRVOYANT_MARK} clairvoyant: knows true remaining work")
-    words.append(f"seeds {grid.seeds[0]}-{grid.seeds[-1]}; intervals: bootstrap over seeds")
+    words.append(
+        f"seeds {grid.seeds[0]}-{grid.seeds[-1]}; intervals: bootstrap over seeds (means over scenarios: over both)"
+    )
     return "\n".join(words)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import io
+import math
 import os
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -82,10 +85,9 @@ class RowStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists():
-                path.write_text(",".join(COLUMNS) + "\n")
-            with path.open("a"):
-                pass
-            text = path.read_text()
+                path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+            weakref.finalize(self, os.close, _lock(path.parent))
+            text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"{path}: cannot be used for results ({reason}); choose another --out") from None
@@ -98,12 +100,22 @@ class RowStore:
         whole = [line for line in lines if line.endswith("\n")]
         for row in _parse(path, whole):
             self._cells.setdefault((row.scenario, row.policy, row.seed), []).append(row)
+        self._drop_repeats(path)
         partial = [c for c, rows in self._cells.items() if {row.metric for row in rows} < self._metrics]
-        if partial or not text.endswith("\n"):
-            self.torn = True
+        self.torn |= bool(partial) or not text.endswith("\n")
+        if self.torn:
             for cell in partial:
                 del self._cells[cell]
             self._write(path, self.rows, "w")
+
+    def _drop_repeats(self, path: Path) -> None:
+        """Two runs that once wrote to one folder: equal rows count once, different ones are refused."""
+        for cell, rows in self._cells.items():
+            once = {row.metric: row for row in rows}
+            if any(once[row.metric] != row for row in rows):
+                raise InputError(f"{path}: {cell[0]}, {cell[1]}, seed {cell[2]} has two results; choose another --out")
+            self.torn |= len(once) < len(rows)
+            self._cells[cell] = list(once.values())
 
     def _write(self, path: Path, rows: Sequence[ResultRow], mode: str) -> None:
         text = io.StringIO()
@@ -113,7 +125,7 @@ class RowStore:
         writer.writerows(astuple(row) for row in rows)
         target = path.with_suffix(".tmp") if mode == "w" else path
         try:
-            with target.open(mode) as file:
+            with target.open(mode, encoding="utf-8") as file:
                 file.write(text.getvalue())
                 file.flush()
                 os.fsync(file.fileno())
@@ -123,12 +135,25 @@ class RowStore:
             raise InputError(f"{path}: cannot be written ({error.strerror}); rows before this one are safe") from None
 
 
+def _lock(folder: Path) -> int:
+    """A descriptor that holds `folder` until it is closed. Raises `InputError` where another run has it."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise InputError(f"{folder}: another run is writing there; wait for it or choose another --out") from None
+    return held
+
+
 def _parse(path: Path, lines: Sequence[str]) -> list[ResultRow]:
     rows: list[ResultRow] = []
     cells: list[str] = []
     try:
         for cells in csv.reader(lines):
             scenario, policy, seed, metric, value, unit, version, commit, data_hash = cells
+            if not math.isfinite(float(value)):
+                raise ValueError(value)
             rows.append(ResultRow(scenario, policy, int(seed), metric, float(value), unit, version, commit, data_hash))
     except (ValueError, csv.Error):
         where, found = f"{path}, line {len(rows) + 2}", ",".join(cells)[:80]

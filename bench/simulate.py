@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
+from numbers import Integral
 from pathlib import Path
+
+import numpy as np
 
 from ..envs.cluster.bank import make_bank
 from ..envs.cluster.episode import run_episodes
@@ -29,12 +32,9 @@ def simulate(
     same for every seed; `policy` is a catalog name or a policy object. Raises `InputError` for names and values that
     are not legal.
     """
-    source = as_source(scenario)
-    decider = find_policy(policy) if isinstance(policy, str) else policy
-    seeds = [seeds] if isinstance(seeds, int) else list(seeds)
-    if not seeds:
-        raise InputError("seeds is empty; at least one is needed")
-    return run_policy(source, decider, seeds, build_worlds(source, seeds))
+    source, decider = as_source(scenario), as_policy(policy)
+    given = as_seeds(seeds)
+    return run_policy(source, decider, given, build_worlds(source, given))
 
 
 def build_worlds(source: Source, seeds: Sequence[int]) -> list[ClusterScenario]:
@@ -81,9 +81,32 @@ class Fixed:
 
 
 def as_source(scenario: str | Source | ClusterScenario | Path) -> Source:
-    """A source from whatever the caller has."""
+    """A source from whatever the caller has. Raises `InputError`."""
     if isinstance(scenario, str):
         return find_scenario(scenario)
     if isinstance(scenario, Path):
         return FromFiles(scenario)
-    return Fixed(scenario) if isinstance(scenario, ClusterScenario) else scenario
+    if isinstance(scenario, ClusterScenario):
+        return Fixed(scenario)
+    if not hasattr(scenario, "build"):
+        raise InputError(f"scenario = {scenario!r}; legal: a name, a path, a source or a ClusterScenario")
+    return scenario
+
+
+def as_policy(policy: str | Policy) -> Policy:
+    """A policy from its name, or the object itself. Raises `InputError`."""
+    if isinstance(policy, str):
+        return find_policy(policy)
+    if not hasattr(policy, "bind"):
+        raise InputError(f"policy = {policy!r}; legal: a name or a policy object")
+    return policy
+
+
+def as_seeds(seeds: int | Sequence[int]) -> list[int]:
+    """A list of whole numbers. Raises `InputError`."""
+    many = isinstance(seeds, Sequence | np.ndarray) and not isinstance(seeds, str | bytes)
+    given: list[object] = list(seeds) if many else [seeds]  # type: ignore[arg-type]
+    whole = [int(s) for s in given if isinstance(s, Integral) and not isinstance(s, bool)]
+    if not whole or len(whole) < len(given):
+        raise InputError(f"seeds = {seeds!r}; legal: a whole number, or a sequence of at least one")
+    return whole

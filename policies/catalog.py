@@ -6,7 +6,7 @@ from ..scenarios.errors import InputError, unknown_name
 from .cluster import orders as order
 from .cluster import placements as placement
 from .cluster.orders import Order
-from .cluster.placements import Placement
+from .cluster.placements import Placement, check_placement
 from .cluster.policy import ListPolicy
 from .types import Information
 
@@ -71,7 +71,11 @@ def policy_names() -> list[str]:
 
 
 def add_placement(entry: Placement) -> None:
-    """Add a placement to the catalog, so that `ORDER+NAME` works everywhere. Raises `InputError` for a taken name."""
-    if entry.name in PLACEMENTS or "+" in entry.name or not entry.name:
+    """Add a placement to the catalog, so that `ORDER+NAME` works everywhere.
+
+    Raises `InputError` for a taken name or a function that is no placement.
+    """
+    if entry.name in (*PLACEMENTS, STICKY, BACKFILL, "") or "+" in entry.name:
         raise InputError(f"placement '{entry.name}'; legal: a new name without '+'")
+    check_placement(entry)
     PLACEMENTS[entry.name] = entry

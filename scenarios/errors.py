@@ -10,9 +10,14 @@ class InputError(ValueError):
     """Input that cannot be used as it is; the message says where, the value found and what is legal."""
 
 
+MOST_SHOWN = 12
+"""Legal names that an error lists."""
+
+
 def unknown_name(kind: str, name: str, legal: Iterable[str]) -> InputError:
     """The error for a name that no catalog holds, with the closest names first."""
     names = list(legal)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"legal: {', '.join(names)}"
+    shown = ", ".join(names[:MOST_SHOWN]) + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
+    hint = f"did you mean {' or '.join(close)}?" if close else f"legal: {shown}"
     return InputError(f"unknown {kind} '{name}'; {hint}")

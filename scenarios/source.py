@@ -12,7 +12,7 @@ from .errors import InputError, unknown_name
 from .traces.models import MODELS, Model
 from .traces.pm_table import read_pm_runs, read_pm_table
 from .traces.sia import DurationUnit, read_sia, wrap_around
-from .types import ClusterScenario, Compat, Floats, Jobs, with_tracked
+from .types import ClusterScenario, Compat, Floats, Jobs, as_compat, with_tracked
 from .variability.quantiles import CLASSES, Kind
 from .variability.scores import Variability, draw_scores, profile
 from .workloads import Workload
@@ -59,6 +59,10 @@ class Platform:
     compat: Compat = Compat.PAPER
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "compat", as_compat(self.compat))
+        for name in ("nodes", "gpus_per_node"):
+            if not isinstance(getattr(self, name), int):
+                raise InputError(f"{name} = {getattr(self, name)!r}; legal: a whole number")
         if self.nodes < 1 or self.gpus_per_node < 1 or self.gpus > MOST_GPUS:
             raise InputError(
                 f"nodes = {self.nodes}, gpus_per_node = {self.gpus_per_node}; "
@@ -123,6 +127,11 @@ class FromFiles:
     """What the user should know of the files; filled by `build`."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "trace", Path(self.trace))
+        if self.pm_scores is not None:
+            object.__setattr__(self, "pm_scores", Path(self.pm_scores))
+            if self.pm_runs:
+                raise InputError("pm_scores and pm_runs: give one of them; both say how fast the GPUs are")
         classes = [name for name, _ in self.pm_runs]
         if len(set(classes)) < len(classes):
             raise InputError(f"pm_runs of classes {', '.join(classes)}; legal: one file per class")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .errors import InputError
 from .source import Platform, assemble, check_seed
 from .types import ClusterScenario, Jobs
 from .variability.quantiles import CLASSES
@@ -26,6 +27,8 @@ class TinyCluster:
     def build(self, seed: int) -> ClusterScenario:
         """The one world there is."""
         check_seed(seed)
+        if (self.platform.nodes, self.platform.gpus_per_node) != (2, 2):
+            raise InputError("tiny is 2 nodes x 2 GPUs; its nodes and gpus_per_node cannot be changed")
         scores = np.array(PM_SCORE)
         return assemble(self.name, self.platform, self._jobs(), CLASSES, scores, scores)
 

@@ -26,6 +26,14 @@ class Compat(StrEnum):
     ARTIFACT = "artifact"
 
 
+def as_compat(value: Compat | str) -> Compat:
+    """The member of a name. Raises `InputError`."""
+    try:
+        return Compat(value)
+    except ValueError:
+        raise InputError(f"compat = '{value}'; legal: {', '.join(Compat)}") from None
+
+
 @dataclass(frozen=True)
 class Jobs:
     """Jobs sorted by arrival, ties in the order given. Arrays are [J]."""
@@ -78,6 +86,11 @@ class ClusterScenario:
     """How many of the last jobs are an artificial stream behind the tracked ones (artifact)."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "compat", as_compat(self.compat))
+        for name, kind in (("pm_score", np.float64), ("pm_bin", np.float64), ("locality_penalty", np.float64)):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), kind))
+        if not isinstance(self.jobs, Jobs):
+            raise InputError(f"jobs is a {type(self.jobs).__name__}; make_jobs makes them")
         _check_shapes(self)
         _check_values(self)
 
@@ -182,7 +195,9 @@ def _check_values(scenario: ClusterScenario) -> None:
             raise InputError(f"{name} = {value}; legal: a finite number >= {least}")
     if not (np.isfinite(scenario.round_s) and scenario.round_s > 0):
         raise InputError(f"round_s = {scenario.round_s}; legal: a finite number > 0")
-    _refuse("locality_penalty", scenario.locality_penalty, scenario.locality_penalty >= 1, "a finite number >= 1")
+    for name, penalty in zip(scenario.classes, scenario.locality_penalty, strict=True):
+        if not (np.isfinite(penalty) and penalty >= 1):
+            raise InputError(f"locality_penalty of class {name} = {penalty}; legal: a finite number >= 1")
     _refuse("pm_score", scenario.pm_score, scenario.pm_score > 0, "a finite number > 0")
     _refuse("pm_bin", scenario.pm_bin, scenario.pm_bin > 0, "a finite number > 0")
     _refuse("arrival_s", jobs.arrival_s, jobs.arrival_s >= 0, "a finite number >= 0")

@@ -263,11 +263,14 @@ BAD = {
     "round_s below 0": (("simulate", "tiny", "--round-s", "-60"), "round_s = -60.0"),
     "round_s 0 of a trace": ((*ON_TRACE, "--round-s", "0"), "round_s = 0.0"),
     "restart_s inf": (("simulate", "tiny", "--restart-s", "inf"), "restart_s = inf"),
-    "penalty 0.5": (("simulate", "tiny", "--locality-penalty", "0.5"), "locality_penalty[0] = 0.5; legal: "),
+    "penalty 0.5": (("simulate", "tiny", "--locality-penalty", "0.5"), "locality_penalty of class A = 0.5; legal: "),
     "penalty text": (("simulate", "tiny", "--locality-penalty", "high"), "locality_penalty = 'high'; legal: a number"),
-    "penalty 0.5 of a trace": ((*ON_TRACE, "--locality-penalty", "0.5"), "locality_penalty[0] = 0.5"),
+    "penalty 0.5 of a trace": ((*ON_TRACE, "--locality-penalty", "0.5"), "locality_penalty of class A = 0.5"),
     "penalty text of a trace": ((*ON_TRACE, "--locality-penalty", "high"), "locality_penalty = 'high'; legal: "),
-    "penalty of a class": (("simulate", "tiny", "--locality-penalty", "A=1/B=1/C=1/D=0"), "locality_penalty[3] = 0.0"),
+    "penalty of a class": (
+        ("simulate", "tiny", "--locality-penalty", "A=1/B=1/C=1/D=0"),
+        "locality_penalty of class D = 0.0",
+    ),
     "penalty of no class": (("simulate", "tiny", "--locality-penalty", "A=1/X=1"), "unknown app class 'X'"),
     "seed below 0": (("simulate", "tiny", "--seed", "-1"), "seed = -1; legal: "),
     "seed below 0 of sia": (("simulate", "sia-64", "--seed", "-1"), "seed = -1; legal: "),
@@ -387,7 +390,7 @@ def test_simulate_from_end_to_end(tmp_path: Path) -> None:
     done = command("simulate", "tiny", "--jobs-out", "jobs.csv", cwd=tmp_path)
     assert done.returncode == 0
     assert "142.5000" in done.stdout
-    assert done.stderr == "note: jobs: jobs.csv\n"
+    assert done.stderr == "note: wrote jobs.csv\n"
     assert len((tmp_path / "jobs.csv").read_text().splitlines()) == 5
 
 

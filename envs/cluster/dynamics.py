@@ -32,6 +32,7 @@ def initial_state(world: World, capacity: int) -> State:
         finished=zero,
         busy_gpu_rounds=zero,
         overflow=jnp.bool_(False),
+        broken=jnp.bool_(False),
         profile=world.profile,
         ledger=_empty_ledger(world, rows),
     )
@@ -41,11 +42,13 @@ def initial_state(world: World, capacity: int) -> State:
 def apply_plan(world: World, state: State, owner: jax.Array) -> State:
     """Give every GPU to the slot that `owner` [N, P] names; gangs must be whole. Starts, stops and moves jobs."""
     moved = jnp.any(owner != state.owner)
-    slots = lax.cond(moved, _regang, lambda world, state, owner: state.slots, world, state, owner)
+    slots, broken = lax.cond(
+        moved, _regang, lambda world, state, owner: (state.slots, jnp.bool_(False)), world, state, owner
+    )
     idle = ~(slots.running | state.slots.running)
     waited = jnp.where(idle, state.slots.waited + 1, 0)
     slots = replace(slots, waited=waited, promoted=slots.promoted | (waited >= world.starving_rounds))
-    return replace(state, slots=slots, owner=owner)
+    return replace(state, slots=slots, owner=owner, broken=state.broken | broken)
 
 
 def advance(world: World, state: State) -> State:
@@ -74,7 +77,7 @@ def grow(world: World, state: State, capacity: int) -> State:
 
 def is_over(world: World, state: State) -> jax.Array:
     """True when every tracked job has finished, at the horizon, or when jobs wait for slots (see `grow`)."""
-    return (state.unfinished == 0) | (state.round >= world.horizon_round) | state.overflow
+    return (state.unfinished == 0) | (state.round >= world.horizon_round) | state.overflow | state.broken
 
 
 def _progress(world: World, slots: Slots) -> Slots:
@@ -89,13 +92,13 @@ def _progress(world: World, slots: Slots) -> Slots:
     )
 
 
-def _regang(world: World, state: State, owner: jax.Array) -> Slots:
-    """Slots after a plan that differs from the running one: slowdown, restart debt, preemptions."""
+def _regang(world: World, state: State, owner: jax.Array) -> tuple[Slots, jax.Array]:
+    """Slots after a plan that differs from the running one, and whether the plan is broken."""
     slots = state.slots
     capacity = slots.job.shape[0]
     nodes, places = owner.shape
     flat = owner.ravel()
-    seat = jnp.where(flat == FREE, capacity, flat)
+    seat = jnp.where(flat < 0, capacity, flat)
     node = jnp.repeat(jnp.arange(nodes, dtype=jnp.int32), places)
 
     score = world.pm_score.reshape(-1, nodes * places)
@@ -107,11 +110,13 @@ def _regang(world: World, state: State, owner: jax.Array) -> Slots:
     last = jnp.full(capacity, -1, jnp.int32).at[seat].max(node, mode="drop")
     held = jnp.zeros(capacity, jnp.int32).at[seat].add((owner == state.owner).ravel().astype(jnp.int32), mode="drop")
 
+    size = jnp.zeros(capacity, jnp.int32).at[seat].add(1, mode="drop")
+    broken = jnp.any(flat < FREE) | jnp.any((size > 0) & (size != slots.demand))
     running = last >= 0
     same = running & slots.running & (held == slots.demand)
     penalty = jnp.where(first == last, 1.0, world.locality_penalty[slots.app_class])
     resumed = running & ~same & (slots.start_round != NEVER)
-    return replace(
+    slots = replace(
         slots,
         running=running,
         slowdown=worst * penalty,
@@ -119,6 +124,7 @@ def _regang(world: World, state: State, owner: jax.Array) -> Slots:
         debt_s=jnp.where(resumed, world.restart_s, slots.debt_s),
         preemptions=slots.preemptions + (slots.running & ~same),
     )
+    return slots, broken
 
 
 def _complete(world: World, state: State, over: jax.Array) -> State:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ...scenarios.errors import InputError
 from ..core import Act, loop_until, pytree
 from .bank import Bank, pick
 from .dynamics import advance, apply_plan, grow, initial_state, is_over
@@ -84,12 +85,14 @@ def run_episodes(
     `slots` is how many active jobs to make room for at first; more are made where they are needed.
     """
     slots = slots or bucket(min(bank.worlds.demand.shape[1] - 1, FIRST_SLOTS), SLOT_STEP)
-    first = _run_one(bank, program, data, clairvoyant, slots, 0, seeds[0])  # compiles
-    if len(bank) == 1:
-        return [first]
-    run = partial(_run_one, bank, program, data, clairvoyant, first.slots)
-    with ThreadPoolExecutor(THREADS) as pool:
-        return [first, *pool.map(run, range(1, len(bank)), seeds[1:])]
+    run = partial(_run_one, bank, program, data, clairvoyant)
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        # Even a single episode runs in a thread: the main one stays free to hear an interrupt.
+        first = pool.submit(run, slots, 0, seeds[0]).result()  # compiles
+        return [first, *pool.map(partial(run, first.slots), range(1, len(bank)), seeds[1:])]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def begin(program: Program, slots: int, worlds: World, index: jax.Array, data: Any) -> Carry:
@@ -134,6 +137,12 @@ def _run_one(bank: Bank, program: Program, data: Any, clairvoyant: bool, slots: 
     while bool(carry.state.overflow):
         slots *= 2
         carry = _go_on(program, _enlarge(program, slots, carry, bank.worlds, at), bank.worlds, at, data, sight, key)
+    if bool(carry.state.broken):
+        time_s = int(carry.state.round) * bank.scenarios[index].round_s
+        raise InputError(
+            f"{bank.scenarios[index].name}, seed {seed}: the policy's plan before {time_s:,.0f} s is none; "
+            "a gang must have exactly as many GPUs as its job demands, all of them free"
+        )
     return outcome_of(carry.state, len(bank.scenarios[index].jobs), int(carry.rounds))
 
 

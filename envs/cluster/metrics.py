@@ -77,6 +77,13 @@ METRICS: tuple[Metric, ...] = (
         "running gangs of tracked jobs that were stopped or moved to other GPUs, each counted once",
         lambda record: float(record.jobs.preemptions.sum()),
     ),
+    Metric(
+        "unfinished",
+        "1",
+        LOWER,
+        "tracked jobs cut off at the horizon, 20 times what the work needs; their time up to it counts",
+        lambda record: float(record.truncated_jobs),
+    ),
 )
 
 

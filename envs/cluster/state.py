@@ -12,6 +12,8 @@ from ..core import pytree
 
 FREE = -1
 """Owner of a GPU that no gang holds."""
+BROKEN = -2
+"""Owner in a plan that its maker knows to be none."""
 NEVER = 2**30
 """A round that no episode reaches: arrival of padding jobs, start of jobs that never ran."""
 
@@ -98,5 +100,6 @@ class State:
     finished: jax.Array  # [] int32 jobs finished, tracked or not
     busy_gpu_rounds: jax.Array  # [] int32, allocated GPUs summed over rounds
     overflow: jax.Array  # [] bool, arrived jobs found no slot: `grow` before the next plan
+    broken: jax.Array  # [] bool, a policy made a plan that is none: gangs not whole, or on GPUs that were not free
     profile: Profile
     ledger: Ledger

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ...envs.cluster.base import BaseProgram
-from ...envs.cluster.state import FREE
+from ...envs.cluster.state import BROKEN, FREE
 from ...envs.cluster.view import View
 from ...envs.core import pytree
 from .admission import ALWAYS_FREE, Admission, admit
@@ -170,7 +170,8 @@ def _place(
         free = (owner == FREE) & (released <= at)
         lot = jax.random.fold_in(key, i)
         gang = lax.switch(placement, branches, view.profile, view.app_class[slot], free, view.demand[slot], lot)
-        return jnp.where(gang, slot, owner)
+        whole = (jnp.sum(gang) == view.demand[slot]) & ~jnp.any(gang & ~free)
+        return jnp.where(whole, jnp.where(gang, slot, owner), BROKEN)
 
     placed = jnp.sum(admission.placed, dtype=jnp.int32)
     return lax.fori_loop(0, placed, step, jnp.where(keeps, view.owner, plan))

@@ -98,6 +98,8 @@ def _check_header(path: Path, header: list[str], required: Sequence[str]) -> Non
 
 
 def _text(path: Path) -> str:
+    if path.is_char_device() or path.is_block_device():
+        raise InputError(f"{path}: a device; expected a CSV")
     try:
         raw = path.read_bytes()
     except OSError as error:

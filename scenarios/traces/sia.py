@@ -53,10 +53,10 @@ def read_sia(
         iter_s=np.array([1.0 if by_time else model.iter_s for model in known]),
         app_class=np.array([classes.index(model.app_class) for model in known], np.int32),
     )
-    late = int(np.argmax(np.diff(arrival_s) < 0)) + 1
+    late = np.flatnonzero(np.diff(arrival_s) < 0) + 1
     remarks = []
-    if (np.diff(arrival_s) < 0).any():
-        remarks.append(f"{path}, line {rows[late].line}: arrivals are not in order; jobs were sorted by submit_time")
+    if len(late):
+        remarks.append(f"{path}, line {rows[late[0]].line}: arrivals are not in order; jobs were sorted by submit_time")
     return jobs, remarks
 
 

@@ -212,9 +212,15 @@ def test_the_stream_does_not_put_off_the_horizon(tmp_path: Path) -> None:
     assert len(horizons) == 1
 
 
-def test_truncated_jobs_are_counted_by_cell() -> None:
-    results = run_grid(grid(POLICIES[:2], sources=(find_scenario("tiny:restart_s=1e9"),)))
-    assert results.truncated == {("tiny:restart_s=1e9", "fifo+pal"): 2}
+def test_jobs_cut_off_at_the_horizon_are_said_again_by_a_rerun(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stuck = "tiny:restart_s=1e9"
+    for _ in range(2):
+        results = run_grid(grid(POLICIES[:2], sources=(find_scenario(stuck),)), tmp_path)
+        assert results.values(stuck, "fifo+pal", "unfinished").sum() == 2
+        varigym.show_results(results)
+        assert f"{stuck}, fifo+pal: 2 jobs had not finished at the horizon" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pytest
@@ -43,9 +42,32 @@ def test_rows_come_back_exactly(tmp_path: Path, value: float) -> None:
     assert not again.torn
 
 
-def test_a_value_that_does_not_exist_comes_back(tmp_path: Path) -> None:
-    store(tmp_path).add(cell(1, math.nan))
-    assert math.isnan(store(tmp_path).rows[0].value)
+@pytest.mark.parametrize("value", ["nan", "inf", ""])
+def test_a_value_that_is_no_number_is_refused(two_cells: Path, value: str) -> None:
+    lines = two_cells.read_text().splitlines(keepends=True)
+    cells = lines[2].split(",")
+    two_cells.write_text("".join([*lines[:2], ",".join([*cells[:4], value, *cells[5:]]), *lines[3:]]))
+    with pytest.raises(InputError, match="line 3: not a result row"):
+        store(two_cells.parent)
+
+
+def test_a_folder_in_which_another_run_writes_is_refused(tmp_path: Path) -> None:
+    first = store(tmp_path)
+    with pytest.raises(InputError, match="another run is writing there"):
+        store(tmp_path)
+    del first
+    store(tmp_path)
+
+
+def test_equal_rows_twice_count_once_and_different_ones_are_refused(two_cells: Path) -> None:
+    lines = two_cells.read_text().splitlines(keepends=True)
+    two_cells.write_text("".join(lines + lines[1:]))
+    assert store(two_cells.parent).rows == cell(1) + cell(2)
+    assert two_cells.read_text() == "".join(lines)
+    cells = lines[1].split(",")
+    two_cells.write_text("".join([*lines, ",".join([*cells[:4], "7.5", *cells[5:]])]))
+    with pytest.raises(InputError, match="has two results"):
+        store(two_cells.parent)
 
 
 def test_names_with_commas_and_quotes_come_back(tmp_path: Path) -> None:
@@ -102,6 +124,7 @@ def test_a_cell_without_all_its_metrics_is_computed_again_wherever_it_stands(two
     assert again.torn
     assert ("tiny", "fifo+pal", 1) not in again
     assert again.rows == cell(2)
+    del again
     assert store(two_cells.parent).rows == cell(2)
 
 

@@ -106,7 +106,7 @@ def test_runs_given_twice_for_a_class_are_refused(write: WriteFile) -> None:
         ({"nodes": 1, "gpus_per_node": 2}, "num_gpus = '4'; legal: a whole number, 1 to 2"),
         ({"round_s": 0.0}, "round_s = 0.0"),
         ({"restart_s": -1.0}, "restart_s = -1.0"),
-        ({"locality_penalty": 0.9}, r"locality_penalty\[0\] = 0.9"),
+        ({"locality_penalty": 0.9}, "locality_penalty of class A = 0.9"),
         ({"locality_penalty": "high"}, "locality_penalty = 'high'; legal: a number >= 1, or one per class"),
         ({"locality_penalty": "A=1/B=1"}, "locality_penalty = 'A=1/B=1'"),
         ({"locality_penalty": "A=1/B=1/C=1/D=1/E=1"}, "unknown app class 'E'"),

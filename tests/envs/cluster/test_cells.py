@@ -167,7 +167,9 @@ def test_no_gang_has_two_cells_and_pals_has_one(asked: Asked) -> None:
 @pytest.mark.parametrize("n", [1, PER_NODE + 1, GPUS])
 def test_one_gpu_and_wide_gangs_have_no_within_cell(n: int) -> None:
     bins = np.tile(np.repeat(LEVELS[:3], 3), (2, 1))
-    asked = Asked(bins, (1.7, 1.7), np.ones((NODES, PER_NODE), bool), np.zeros(ROWS, np.int32), np.full(ROWS, n, np.int32))
+    asked = Asked(
+        bins, (1.7, 1.7), np.ones((NODES, PER_NODE), bool), np.zeros(ROWS, np.int32), np.full(ROWS, n, np.int32)
+    )
     for row in rows_of(asked):
         assert not any(row.legal[:BINS])
         assert row.legal[BINS:] == [n <= 3 * (v + 1) and v < 3 for v in range(BINS)]

@@ -15,6 +15,7 @@ from varigym.envs.cluster.env import EnvState
 from varigym.envs.cluster.lanes import TERMINATED, TRUNCATED
 from varigym.envs.cluster.observation import SLOT_FEATURES
 from varigym.envs.cluster.state import FREE
+from varigym.envs.cluster.world import horizon_round
 from varigym.envs.gym import GpuClusterEnv
 from varigym.registration import make_cluster
 from varigym.scenarios.types import ClusterScenario, Compat
@@ -160,7 +161,7 @@ def owed(env: GpuClusterEnv, kind: str) -> float:
 @pytest.mark.parametrize("choose", [at_random, rests, commits_mostly, fills])
 def test_raw_rewards_sum_to_minus_the_metric(name: str, choose: Chooser) -> None:
     env = make(PROCESSES[name])
-    kind = name.split("-")[-1]
+    kind = name.rsplit("-", maxsplit=1)[-1]
     for world in range(WORLDS):
         infos = play(env, choose, world)
         total = sum(info["reward_raw"] for info in infos)
@@ -189,6 +190,11 @@ def test_an_untracked_job_to_come_costs_nothing() -> None:
     assert infos[-1]["metrics"]["utilization"] == 1 / GPUS
 
 
+def test_nor_does_it_move_the_end_of_a_simulated_episode() -> None:
+    world = small_scenario([SmallJob(0, 1, 60, 0), SmallJob(6000, 1, 60, 0, tracked=False)])
+    assert [record.last_round for record in simulate(Worlds((world,) * WORLDS), "fifo+pal", range(WORLDS))] == [1] * 4
+
+
 @pytest.mark.parametrize("illegal_action", ["noop", "penalty"])
 def test_illegal_actions_gain_nothing(illegal_action: str) -> None:
     env = make(CELL_1, illegal_action=illegal_action, illegal_penalty=2.5)
@@ -202,12 +208,15 @@ def test_illegal_actions_gain_nothing(illegal_action: str) -> None:
         assert sum(info["reward"] for info in infos) == pytest.approx(total / env.reward_scale - fine)
 
 
-def test_truncation_counts_time_up_to_the_horizon() -> None:
-    env = make(CELL_1, small_scenario([SmallJob(0, 1, 60, 0), SmallJob(30, 2, 60, 1)]))
+@pytest.mark.parametrize("process", [CELL_1, SELECT_10, CELL_0])
+def test_truncation_counts_time_up_to_the_horizon(process: dict[str, Any]) -> None:
+    world = small_scenario([SmallJob(0, 1, 60, 0), SmallJob(30, 2, 60, 1)])
+    env = make(process, world)
     infos = play(env, lambda env, rng: commit(env), 0)
     record = env.record()
-    horizon_s = record.last_round * record.round_s
+    horizon_s = horizon_round(world) * record.round_s
     assert infos[-1]["truncated"]
+    assert record.last_round == horizon_round(world)
     assert record.truncated_jobs == 2
     assert record.jobs.jct_s.tolist() == [horizon_s, horizon_s - 30]
     assert sum(info["reward_raw"] for info in infos) == -(2 * horizon_s - 30)
@@ -274,7 +283,7 @@ def test_rest_completes_a_plan_and_leaves_it_unchanged(base: str) -> None:
             legal = legal_of(env)
             if len(legal):
                 env.step(int(rng.choice(legal)))
-        plan = np.asarray(state_of(env).plan.owner)
+        plan, count = np.asarray(state_of(env).plan.owner), int(state_of(env).cluster.count)
         env.step(rest(env))
         after = state_of(env).cluster
         owner = np.asarray(after.owner)
@@ -282,10 +291,9 @@ def test_rest_completes_a_plan_and_leaves_it_unchanged(base: str) -> None:
         held = np.bincount(owner[owner != FREE].ravel(), minlength=len(after.slots.demand))
         demand = np.asarray(after.slots.demand)
         assert ((held == 0) | (held == demand)).all()
-        if base.endswith("backfill"):
-            waiting = demand[(held == 0) & (demand > 0) & (np.asarray(after.slots.start_round) >= 0)]
-            seated = waiting[: max(0, 7 - int((held > 0).sum()))]
-            assert (seated > (owner == FREE).sum()).all()
+        if base.endswith("backfill"):  # nobody who was there waits though there is room
+            there = np.arange(len(demand)) < count
+            assert (demand[there & (held == 0)] > (owner == FREE).sum()).all()
 
 
 def test_keep_keeps_exactly_the_gang() -> None:
@@ -315,7 +323,7 @@ def test_keep_keeps_exactly_the_gang() -> None:
         if len(placed):
             env.step(int(rng.choice(placed)))
         env.step(commit(env))
-    assert kept > 10
+    assert kept > 5
 
 
 def test_a_kept_gang_pays_no_restart_and_is_not_preempted() -> None:
@@ -450,15 +458,15 @@ def _assert_books(books: Bookkeeper, tracked: list[int], record: Any) -> None:
 
 @pytest.mark.parametrize("process", [CELL_1, CELL_0, SELECT_10])
 def test_committing_nothing_stops_everything_and_never_hangs(process: dict[str, Any]) -> None:
-    env = make(process, small_scenario([SmallJob(0, 2, 6000, 0), SmallJob(0, 3, 6000, 1)]))
+    env = make(process, small_scenario([SmallJob(0, 2, 60, 0), SmallJob(0, 3, 6000, 1)]))
     env.reset(seed=0)
     env.step(rest(env))
-    assert len(gangs(state_of(env).cluster)) == 2
+    assert list(gangs(state_of(env).cluster)) == [1]
     for _ in range(5):
         *_, info = env.step(commit(env))
         assert gangs(state_of(env).cluster) == {}
         assert info["rounds"] == 1
-    assert state_of(env).cluster.slots.preemptions[:2].tolist() == [1, 1]
+    assert state_of(env).cluster.slots.preemptions[:1].tolist() == [1]
 
 
 @pytest.mark.parametrize(("process", "rounds"), [(CELL_1, [1] * 3), (CELL_0, [25, 1]), (SELECT_10, [10, 10, 5, 1])])
@@ -472,12 +480,13 @@ def test_with_somebody_to_come_an_empty_plan_waits_for_the_next_decision(
 
 @pytest.mark.parametrize(("process", "most"), [(CELL_1, 1), (SELECT_10, 10), (CELL_0, 10**9)])
 def test_a_decision_is_due_on_every_change_and_after_decide_every_rounds(process: dict[str, Any], most: int) -> None:
-    env = make(process, small_scenario([SmallJob(0, 1, 60 * 7, 0), SmallJob(60 * 31, 1, 60, 0), SmallJob(0, 1, 3000, 1)]))
-    infos = play(env, rests, 0)
-    seen = np.cumsum([info["rounds"] for info in infos]).tolist()
-    changes = [0, 7, 31, 32, 50]
-    due = [min(at + most, nxt) for at, nxt in zip([0, *seen], [next(c for c in changes if c > s) for s in [0, *seen[:-1]]])]
-    assert seen == due
+    rows = [SmallJob(0, 1, 60 * 7, 0), SmallJob(60 * 31, 1, 60, 0), SmallJob(0, 1, 60 * 50, 1)]
+    changes, now, due = [7, 31, 32, 50], 0, []
+    while now < changes[-1]:
+        now = min(now + most, next(change for change in changes if change > now))
+        due.append(now)
+    infos = play(make(process, small_scenario(rows)), rests, 0)
+    assert np.cumsum([info["rounds"] for info in infos]).tolist() == due
 
 
 def test_an_empty_stretch_is_skipped_in_one_step() -> None:
