@@ -53,7 +53,7 @@ class GpuClusterVecEnv(VecEnv):
         self._length += 1
         infos = [self._lane(info, lane) for lane in range(self.num_envs)]
         for lane in np.flatnonzero(done):
-            final = {name: part[lane] for name, part in info["final_obs"].items()}
+            final = info["final_obs"][lane]
             last = self._lane(info["final_info"], int(lane))
             metrics = {name: float(part[lane]) for name, part in info["final_info"]["metrics"].items()}
             infos[lane] |= last | {

@@ -64,17 +64,18 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
         self.observation_space = observation_space(self.lanes)
         self.reward_scale = self.options.reward_scale or reward_scale(self.options.reward, bank.scenarios[0])
         self._mask = np.zeros(self.action_space.n, bool)
-        self._world, self._seed, self._over = 0, 0, True
+        self._world, self._seed, self._over, self._begun = 0, 0, True, False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode. `options={"world": i}` asks for a world of the bank instead of a draw."""
         super().reset(seed=seed)
+        self._seed = self._seed if seed is None else seed
         self._world, key = draw_world(self.np_random, len(self.bank), options)
         batch = self.lanes.reset(np.ones(1, bool), np.array([self._world], np.int32), key[None])
-        self._over, self._mask = False, batch.mask[0]
-        refuse_overflow(batch, self.lanes)
+        self._over, self._begun, self._mask = False, True, batch.mask[0]
+        self._refuse_overflow(batch)
         return observe(batch, 0), self._info(batch)
 
     def step(self, action: SupportsFloat) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]:
@@ -85,7 +86,7 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
         if self.options.illegal_action is IllegalAction.ERROR:
             refuse_illegal(number, self._mask, self.lanes)
         batch = self.lanes.step(np.array([number], np.int32), np.ones(1, bool))
-        refuse_overflow(batch, self.lanes)
+        self._refuse_overflow(batch)
         result = batch.result[0]
         self._mask = batch.mask[0]
         terminated, truncated = bool(result[TERMINATED]), bool(result[TRUNCATED])
@@ -111,6 +112,8 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
         """Under `ansi`, one line per node: which job holds each GPU at the present round."""
         if self.render_mode is None:
             return None
+        if not self._begun:
+            raise InputError("nothing to render yet; call reset first")
         return gantt_line(self.lanes.state(0).cluster, self.bank.scenarios[self._world])
 
     def get_state(self) -> dict[str, Any]:
@@ -120,6 +123,8 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
             "mask": self._mask.copy(),
             "world": self._world,
             "over": self._over,
+            "begun": self._begun,
+            "seed": self._seed,
             "random": self.np_random.bit_generator.state,
         }
 
@@ -127,15 +132,23 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
         """Go on from what `get_state` gave."""
         self.lanes.restore(state["lanes"])
         self._mask, self._world, self._over = state["mask"].copy(), state["world"], state["over"]
+        self._begun, self._seed = state["begun"], state["seed"]
         self.np_random.bit_generator.state = state["random"]
 
     def __getstate__(self) -> dict[str, Any]:
         made = {"bank": self.bank, "base": self._base, "options": self.options, "render_mode": self.render_mode}
-        return {"made": made, "state": self.get_state()}
+        held = {name: getattr(self, name) for name in ("spec", "action_space", "observation_space", "_np_random_seed")}
+        return {"made": made, "state": self.get_state(), "held": held}
 
     def __setstate__(self, stored: dict[str, Any]) -> None:
         self.__init__(**stored["made"])  # type: ignore[misc]
         self.set_state(stored["state"])
+        for name, value in stored["held"].items():
+            setattr(self, name, value)
+
+    def _refuse_overflow(self, batch: Batch) -> None:
+        self._over |= bool((batch.result[:, OVERFLOW] > 0).any())
+        refuse_overflow(batch, self.lanes)
 
     def _info(self, batch: Batch) -> dict[str, Any]:
         result = batch.result[0]

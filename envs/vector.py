@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from ..scenarios.errors import InputError
 from .cluster.bank import Bank
 from .cluster.base import Base
-from .cluster.lanes import ILLEGAL, REWARD, ROUNDS, TERMINATED, TIME_S, TRUNCATED, Batch, Lanes
+from .cluster.lanes import ILLEGAL, OVERFLOW, REWARD, ROUNDS, TERMINATED, TIME_S, TRUNCATED, Batch, Lanes
 from .cluster.metrics import metrics_of
-from .cluster.options import EnvOptions, IllegalAction
+from .cluster.options import EnvOptions, IllegalAction, member
 from .cluster.record import make_record
 from .cluster.reward import reward_scale
-from .gym import Observation, draw_world, observation_space, refuse_illegal, refuse_overflow
+from .gym import Observation, draw_world, observation_space, observe, refuse_illegal, refuse_overflow
 
 
 class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
@@ -49,7 +49,7 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             raise InputError(f"num_envs = {num_envs}; legal: at least 1")
         self.options = options or EnvOptions()
         self.num_envs = num_envs
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = member("autoreset_mode", autoreset_mode, AutoresetMode)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
         self._bank = bank
         self._lanes = Lanes(self.options.process(bank, base), bank, base, num_envs)
@@ -61,6 +61,7 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         self._mask = np.zeros((num_envs, self.single_action_space.n), bool)
         self._world = np.zeros(num_envs, np.int32)
         self._over = np.ones(num_envs, bool)
+        self._begun = np.zeros(num_envs, bool)
         self._lots = [np.random.default_rng() for _ in range(num_envs)]
 
     def reset(
@@ -71,12 +72,15 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         which = np.asarray(given.pop("reset_mask", np.ones(self.num_envs, bool)), bool)
         if which.shape != (self.num_envs,) or not which.any():
             raise InputError(f"reset_mask has shape {which.shape}; legal: ({self.num_envs},) with at least one lane")
-        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
-        for lane, own in enumerate(seeds or []):
+        one = isinstance(seed, int | np.integer)
+        seeds = [int(seed) + i for i in range(self.num_envs)] if one else list(seed or [None] * self.num_envs)  # type: ignore[arg-type, call-overload]
+        if len(seeds) != self.num_envs:
+            raise InputError(f"{len(seeds)} seeds; legal: one number, or one for each of the {self.num_envs} lanes")
+        for lane, own in enumerate(seeds):
             if which[lane] and own is not None:
                 self._lots[lane] = seeding.np_random(own)[0]
         batch = self._begin(which, given)
-        return self._observe(batch), self._info(batch)
+        return self._observe(batch), self._info(batch, which)
 
     def step(
         self, actions: NDArray[Any]
@@ -87,6 +91,8 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             raise InputError(
                 f"actions have shape {numbers.shape} and type {numbers.dtype}; legal: {self.num_envs} integers"
             )
+        if not self._begun.all():
+            raise InputError(f"lane {int(np.argmin(self._begun))} has not begun an episode; call reset first")
         due = self._over.copy()
         if due.any() and self.autoreset_mode is not AutoresetMode.NEXT_STEP:
             raise InputError(f"lane {int(np.argmax(due))} is at the end of its episode; reset it first")
@@ -95,7 +101,7 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
                 if not (0 <= numbers[lane] < self._mask.shape[1] and self._mask[lane, numbers[lane]]):
                     refuse_illegal(int(numbers[lane]), self._mask[lane], self._lanes)
         batch = self._lanes.step(np.where(due, 0, np.clip(numbers, -1, 2**31 - 1)).astype(np.int32), ~due)
-        refuse_overflow(batch, self._lanes)
+        self._refuse_overflow(batch)
         self._mask = batch.mask
         result = batch.result
         reward = result[:, REWARD] / self.reward_scale
@@ -103,17 +109,14 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             reward = reward - self.options.illegal_penalty * (result[:, ILLEGAL] > 0)
         terminated, truncated = result[:, TERMINATED] > 0, result[:, TRUNCATED] > 0
         self._over = terminated | truncated
-        info = self._info(batch)
         ended = self._over.copy()
-        if ended.any():
-            info["metrics"], info["_metrics"] = self._metrics(ended), ended.copy()
+        last = {"metrics": self._metrics(ended), "_metrics": ended} if ended.any() else {}
         if due.any():
             batch = self._begin(due, {}, batch)
-            info = self._info(batch)
-        elif ended.any() and self.autoreset_mode is AutoresetMode.SAME_STEP:
-            info = {"final_obs": self._observe(batch), "_final_obs": ended, "final_info": info, "_final_info": ended}
+        if ended.any() and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            last = self._final(batch, ended, last)
             batch = self._begin(ended, {}, batch)
-            info |= self._info(batch)
+        info = self._info(batch) | last
         return self._observe(batch), reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -126,11 +129,19 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         for lane in np.flatnonzero(which):
             self._world[lane], keys[lane] = draw_world(self._lots[lane], len(self._bank), given)
         batch = self._lanes.reset(which, self._world, keys)
-        refuse_overflow(batch, self._lanes)
-        self._mask, self._over = batch.mask, self._over & ~which
+        self._refuse_overflow(batch)
+        self._mask, self._over, self._begun = batch.mask, self._over & ~which, self._begun | which
         if before is None:
             return batch
         return replace(batch, result=np.where(which[:, None], batch.result, before.result))
+
+    def _final(self, batch: Batch, ended: NDArray[np.bool_], last: dict[str, Any]) -> dict[str, Any]:
+        """Last observations (one per lane, None where the episode goes on) and infos of ended episodes."""
+        observations = np.full(self.num_envs, None, dtype=object)
+        for lane in np.flatnonzero(ended):
+            observations[lane] = observe(batch, int(lane))
+        info = self._info(batch, ended) | last
+        return {"final_obs": observations, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
     def _observe(self, batch: Batch) -> Observation:
         return {
@@ -138,8 +149,8 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             "action_mask": batch.mask.astype(np.int8),
         }
 
-    def _info(self, batch: Batch) -> dict[str, Any]:
-        every = np.ones(self.num_envs, bool)
+    def _info(self, batch: Batch, which: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        valid = np.ones(self.num_envs, bool) if which is None else which.copy()
         info: dict[str, Any] = {
             "action_mask": batch.mask.astype(np.int8),
             "reward_raw": batch.result[:, REWARD].copy(),
@@ -148,7 +159,13 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             "rounds": batch.result[:, ROUNDS].astype(np.int32),
             "illegal": batch.result[:, ILLEGAL] > 0,
         }
-        return info | {f"_{name}": every for name in info}
+        return info | {f"_{name}": valid for name in info}
+
+    def _refuse_overflow(self, batch: Batch) -> None:
+        full = batch.result[:, OVERFLOW] > 0
+        self._over |= full
+        self._begun &= ~full
+        refuse_overflow(batch, self._lanes)
 
     def _metrics(self, ended: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
         """Metrics of the episodes that ended, as arrays [B]; 0 elsewhere (Gymnasium's form)."""

@@ -29,16 +29,23 @@ def gang_of(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Arra
 def legal_cells(profile: Profile, app_class: jax.Array, demand: jax.Array, free: jax.Array) -> jax.Array:
     """Legal cells [W, 2V] of W jobs (class [W], demand [W], 0 = no job): V within, then V across."""
     places, bins = free.shape[1], profile.value.shape[1]
-    up_to = jax.vmap(lambda level: _counts(level, bins, free))(profile.level)[app_class]  # [W, V, N]
-    below = _shift(up_to)
-    total, total_below = jnp.sum(up_to, axis=2), jnp.sum(below, axis=2)
+    # Small tables per class, of which each job reads a row: far cheaper than the same per job.
+    somewhere = jax.vmap(lambda level: _bottlenecks_found(level, bins, free))(profile.level)  # [C, P, V]
+    totals = jax.vmap(lambda level: jnp.sum(_counts(level, bins, free), axis=1))(profile.level)  # [C, V]
     n = demand[:, None]
-    bottleneck = (up_to >= n[:, :, None]) & (below < n[:, :, None])
-    within = jnp.any(bottleneck, axis=2) & (n > 1) & (n <= places)
-    across = (total >= n) & (total > total_below) & (n > 0)
+    total = totals[app_class]
+    within = somewhere[app_class, jnp.clip(demand - 1, 0, places - 1)] & (n > 1) & (n <= places)
+    across = (total >= n) & (total > _shift(total)) & (n > 0)
     narrow = jnp.any(within & across, axis=1)
     same = _same_gangs(profile, app_class, demand, free, total, narrow)
     return jnp.concatenate([within, across & ~(within & same)], axis=1)
+
+
+def _bottlenecks_found(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:
+    """Whether some node's n-th fastest free GPU is of bin v [P, V], n = 1..P."""
+    places = free.shape[1]
+    nth = jax.vmap(lambda n: node_bottlenecks(level, bins, free, n))(jnp.arange(1, places + 1))  # [P, N]
+    return jnp.any(nth[:, None, :] == jnp.arange(bins)[None, :, None], axis=2)
 
 
 def _counts(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:

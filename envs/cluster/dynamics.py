@@ -163,10 +163,11 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
 def _arrive(world: World, state: State) -> State:
     """Seat every job that has arrived by now; with nobody active, the clock first jumps to the next arrival."""
     upcoming = world.arrival_round[state.next_job]
-    jump = (state.count == 0) & (upcoming != NEVER)
+    going_on = state.unfinished > 0  # the episode ends with its last tracked job; who comes later is of no concern
+    jump = (state.count == 0) & (upcoming != NEVER) & going_on
     now = jnp.where(jump, jnp.maximum(state.round, upcoming), state.round)
     state = replace(state, round=now)
-    return lax.cond(upcoming <= now, _seat, lambda world, state: state, world, state)
+    return lax.cond((upcoming <= now) & going_on, _seat, lambda world, state: state, world, state)
 
 
 def _seat(world: World, state: State) -> State:

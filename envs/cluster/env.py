@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..core import pytree
-from .action import ActionSpace, Plan, empty_plan, extend, legal_actions, place_chosen, window_of
+from .action import ActionSpace, Plan, empty_plan, extend, free_gpus, legal_actions, place_chosen, window_of
 from .bank import pick
 from .base import BaseProgram
 from .dynamics import advance, apply_plan, initial_state, is_over
@@ -102,7 +102,7 @@ def observe_env(
     world, cluster = pick(worlds, state.world), state.cluster
     window = window_of(process.space, cluster, state.plan, state.memory.sequence)
     mask = legal_actions(process.space, cluster, state.plan, window)
-    picked = process.base.picks(data, window.demand, jnp.sum(state.plan.owner < 0, dtype=jnp.int32))
+    picked = process.base.picks(data, window.demand, free_gpus(cluster, state.plan))
     parts = observation(process.layout, world, cluster, state.plan, window, mask, picked, process.clairvoyant)
     return parts, mask
 

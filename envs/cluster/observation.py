@@ -83,7 +83,7 @@ def _jobs(
     attained = slots.attained[here]
     age = state.round - world.arrival_s[slots.job[here]] / world.round_s
     left = slots.iter_s[here] * (slots.iterations[here] - slots.done[here]) / world.round_s
-    load = jnp.cumsum(window.demand) / gpus
+    load = jnp.cumsum(window.demand).astype(jnp.float32) / gpus
     columns = [
         present,
         _log(attained) / LOG_ROUNDS,
@@ -104,8 +104,8 @@ def _jobs(
 
 def _cells(space: ActionSpace, world: World, state: State, window: Window, mask: jax.Array) -> jax.Array:
     """Log slowdown of every legal cell [W, 2V]; 0 where it is not."""
-    value = jnp.log(state.profile.value[window.app_class])
-    penalty = jnp.log(world.locality_penalty[window.app_class])[:, None]
+    value = jnp.log(state.profile.value.astype(jnp.float32))[window.app_class]
+    penalty = jnp.log(world.locality_penalty.astype(jnp.float32))[window.app_class][:, None]
     slowdown = jnp.concatenate([value, value + penalty], axis=1)
     legal = mask[: space.rest].reshape(space.window, space.per_slot)[:, : space.keep]
     return jnp.where(legal, slowdown, 0.0)
@@ -129,4 +129,4 @@ def _cluster(state: State, plan: Plan, window: Window) -> jax.Array:
 
 
 def _log(x: jax.Array) -> jax.Array:
-    return jnp.log1p(jnp.maximum(x, 0).astype(float))
+    return jnp.log1p(jnp.maximum(x, 0).astype(jnp.float32))

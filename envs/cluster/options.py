@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from enum import Enum, StrEnum
+from typing import Any, TypeVar
 
 from ...scenarios.errors import InputError
 from .action import ActionMode, ActionSpace
@@ -14,6 +15,8 @@ from .env import ClusterProcess
 from .observation import Layout
 from .reward import RewardKind
 from .world import bucket
+
+E = TypeVar("E", bound=Enum)
 
 MOST_SLOTS = 256
 """Room for active jobs unless `slots` asks for more."""
@@ -53,15 +56,22 @@ class EnvOptions:
 
     def __post_init__(self) -> None:
         for name, kind in (("action_mode", ActionMode), ("illegal_action", IllegalAction), ("reward", RewardKind)):
-            object.__setattr__(self, name, _member(name, getattr(self, name), kind))
-        for name, least, most in (("window", 1, 1024), ("decide_every", 0, 10**6)):
+            object.__setattr__(self, name, member(name, getattr(self, name), kind))
+        for name, least, most in (("window", 1, 1024), ("decide_every", 0, 10**6), ("slots", 1, 10**5)):
             value = getattr(self, name)
-            if not isinstance(value, int) or not least <= value <= most:
-                raise InputError(f"{name} = {value}; legal: a whole number, {least} to {most}")
-        if self.reward_scale is not None and not 0 < self.reward_scale < float("inf"):
-            raise InputError(f"reward_scale = {self.reward_scale}; legal: a finite number > 0")
-        if self.slots is not None and self.slots < 1:
-            raise InputError(f"slots = {self.slots}; legal: at least 1")
+            if name == "slots" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise InputError(f"{name} = {value!r}; legal: a whole number, {least} to {most}")
+        if not isinstance(self.clairvoyant, bool):
+            raise InputError(f"clairvoyant = {self.clairvoyant!r}; legal: True or False")
+        scale = 1.0 if self.reward_scale is None else self.reward_scale
+        for name, value, legal in (
+            ("reward_scale", scale, _is_real(scale) and scale > 0),
+            ("illegal_penalty", self.illegal_penalty, _is_real(self.illegal_penalty) and self.illegal_penalty >= 0),
+        ):
+            if not legal:
+                raise InputError(f"{name} = {value!r}; legal: a finite number {'>' if name[0] == 'r' else '>='} 0")
 
     def process(self, bank: Bank, base: Base) -> ClusterProcess:
         """The decision process on the worlds of `bank`, completed by `base`. Raises `InputError`."""
@@ -79,8 +89,13 @@ class EnvOptions:
         )
 
 
-def _member(name: str, value: Any, kind: type[StrEnum]) -> StrEnum:
+def _is_real(value: object) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def member(name: str, value: Any, kind: type[E]) -> E:
+    """The member of `kind` that `value` names. Raises `InputError`."""
     try:
         return kind(value)
     except ValueError:
-        raise InputError(f"{name} = '{value}'; legal: {', '.join(kind)}") from None
+        raise InputError(f"{name} = '{value}'; legal: {', '.join(str(m.value) for m in kind)}") from None

@@ -359,7 +359,7 @@ def test_rendering_before_the_first_reset_is_refused() -> None:
         ({"reward": "speed"}, "reward = 'speed'; legal: jct"),
         ({"window": 0}, "window = 0; legal"),
         ({"window": 2.5}, "window = 2.5; legal"),
-        ({"window": "8"}, "window = 8; legal"),
+        ({"window": "8"}, "window = '8'; legal"),
         ({"window": None}, "window = None; legal"),
         ({"window": 10**9}, "legal: a whole number, 1 to 1024"),
         ({"decide_every": -1}, "decide_every = -1; legal"),
