@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..packing import Packed, Packer, packer_for
 from .bank import Bank, pick
 from .base import Base
-from .env import ClusterProcess, EnvState, Step, observe_env, reset, step
+from .env import ClusterProcess, EnvState, Step, build, observe_env, reset, step
 from .episode import Outcome, outcome_of
 from .state import World
 
@@ -60,6 +60,7 @@ class Lanes:
         half = (lanes + 1) // 2
         self._cuts = [(0, lanes)] if lanes < SPLIT_FROM else [(0, half), (half, lanes)]
         self._shards = [self._programs.blank(end - start) for start, end in self._cuts]
+        self._mask = np.zeros((lanes, process.space.size), bool)
         self._pool = ThreadPoolExecutor(len(self._cuts)) if len(self._cuts) > 1 else None
 
     def reset(self, which: NDArray[np.bool_], world: NDArray[np.int32], key: NDArray[np.uint32]) -> Batch:
@@ -76,9 +77,13 @@ class Lanes:
 
     def step(self, action: NDArray[np.int32], active: NDArray[np.bool_]) -> Batch:
         """Take one action per lane [B]; lanes that are not `active` stay as they are, at no reward."""
+        at = np.arange(self.lanes)
+        known = (action >= 0) & (action < self.process.space.rest)
+        quiet = known & self._mask[at, np.where(known, action, 0)]
+        program = self._programs.build if (quiet | ~active).all() else self._programs.step
 
         def run(shard: _Shard, start: int, end: int) -> jax.Array:
-            shard.packed, shard.seen, result = self._programs.step(
+            shard.packed, shard.seen, result = program(
                 *self._constants, shard.packed, shard.seen, action[start:end], active[start:end]
             )
             return result
@@ -109,7 +114,9 @@ class Lanes:
     def restore(self, snapshot: list[tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float32]]]) -> None:
         """Go on from a snapshot of lanes of the same process, bank shape and number."""
         for shard, (whole, real, seen) in zip(self._shards, snapshot, strict=True):
-            shard.packed, shard.seen = (jnp.asarray(whole), jnp.asarray(real)), jnp.asarray(seen)
+            # Copies: a step gives its buffers back to the device.
+            shard.packed, shard.seen = (jnp.array(whole), jnp.array(real)), jnp.array(seen)
+        self._split(_joined([np.asarray(shard.seen) for shard in self._shards]), np.zeros((self.lanes, 1)))
 
     def _find(self, lane: int) -> tuple[_Shard, int]:
         for shard, (start, end) in zip(self._shards, self._cuts, strict=True):
@@ -129,6 +136,7 @@ class Lanes:
     def _split(self, seen: NDArray[np.float32], result: NDArray[Any]) -> Batch:
         at = self.process.space.size
         mask, parts = seen[:, :at] > 0, {}
+        self._mask = mask
         for name, size in sorted(self.process.layout.sizes.items()):
             if size:
                 parts[name] = seen[:, at : at + size]
@@ -144,6 +152,7 @@ def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
 class _Programs:
     reset: Callable[..., tuple[Packed, jax.Array, jax.Array]]
     step: Callable[..., tuple[Packed, jax.Array, jax.Array]]
+    build: Callable[..., tuple[Packed, jax.Array, jax.Array]]
     pack_worlds: Callable[[World], Packed]
     pack_data: Callable[[Any], Packed]
     unpack: Callable[[Packed], EnvState]
@@ -174,14 +183,19 @@ def _programs(process: ClusterProcess, world_shapes: tuple[Any, ...], data_shape
         return _Shard(packed, jnp.zeros((lanes, width), jnp.float32))
 
     def over_lanes(one: Callable[..., Any]) -> Callable[..., Any]:
-        def run(worlds: Packed, data: Packed, *lanes: Any) -> Any:
+        def run(worlds: Packed, data: Packed, packed: Packed, seen: jax.Array, *control: Any) -> Any:
+            lanes = (packed, seen, *control)
+            if seen.shape[0] == 1:
+                alone = one(worlds, data, *jax.tree.map(lambda leaf: leaf[0], lanes))
+                return jax.tree.map(lambda leaf: leaf[None], alone)
             return jax.lax.map(lambda lane: one(worlds, data, *lane), lanes)
 
-        return jax.jit(run)
+        return jax.jit(run, donate_argnums=(2, 3))
 
     return _Programs(
         reset=over_lanes(body.reset),
         step=over_lanes(body.step),
+        build=over_lanes(body.build),
         pack_worlds=jax.jit(jax.vmap(world_packer.pack)),
         pack_data=jax.jit(data_packer.pack),
         unpack=jax.jit(packer.unpack),
@@ -218,6 +232,19 @@ class _Lane:
             return packed, seen, jnp.zeros(TIME_S + 1, packed[1].dtype)
 
         return jax.lax.cond(which, fresh, same)
+
+    def build(self, worlds: Packed, data: Packed, packed: Packed, seen: jax.Array, action: Any, active: Any) -> Any:
+        def go() -> Any:
+            state = self.states.unpack(packed)
+            index = state.world
+            bank, bound = self._world(worlds, index), self.data.unpack(data)
+            state, done = build(self.process, state, action)
+            return self._show(bank, bound, state, index, done)
+
+        def stay() -> Any:
+            return packed, seen, jnp.zeros(TIME_S + 1, packed[1].dtype)
+
+        return jax.lax.cond(active, go, stay)
 
     def step(self, worlds: Packed, data: Packed, packed: Packed, seen: jax.Array, action: Any, active: Any) -> Any:
         def go() -> Any:
