@@ -61,7 +61,7 @@ def demonstrate(
     while not over:
         if fresh:
             owner, memory = env.lanes.ask(_Plan(expert.program, expert.clairvoyant), 0, data, memory)
-        action, score, exact = env.lanes.ask(_Next(expert.placement.class_first), 0, owner)
+        action, score, exact = env.lanes.ask(_Next(expert.placement.class_first, expert.sticky), 0, owner)
         number = int(action)
         mask = np.asarray(info["action_mask"], bool)
         seen = observation
@@ -89,6 +89,7 @@ class _Next:
     """The next action towards the plan `owner` [N, P], its scores, and whether it is exact."""
 
     class_first: bool
+    sticky: bool
 
     def __call__(self, process: ClusterProcess, worlds: World, base: Any, state: EnvState, owner: jax.Array) -> Any:
         space, cluster, plan = process.space, state.cluster, state.plan
@@ -98,6 +99,9 @@ class _Next:
         planned = owner[None] == window.slot[:, None, None]  # [W, N, P]
         open_rows = jnp.any(planned, axis=(1, 2)) & jnp.any(rows, axis=1)
         turn = jnp.arange(space.window) + (space.window * window.app_class if self.class_first else 0)
+        if self.sticky:  # gangs that stay are settled before anybody is placed
+            present = cluster.owner[None] == window.slot[:, None, None]
+            turn = jnp.where(jnp.all(planned == present, axis=(1, 2)), -1, turn)
         row = jnp.argmin(jnp.where(open_rows, turn, jnp.iinfo(jnp.int32).max))
 
         cells = jnp.arange(space.keep, dtype=jnp.int32)

@@ -67,7 +67,10 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start episodes: in all lanes, or in those of `options={"reset_mask": mask}`."""
+        """Start episodes: in all lanes, or in those of `options={"reset_mask": mask}`.
+
+        `options={"worlds": [i, ...]}` asks for a world of the bank per lane instead of draws.
+        """
         given = dict(options or {})
         which = np.asarray(given.pop("reset_mask", np.ones(self.num_envs, bool)), bool)
         if which.shape != (self.num_envs,) or not which.any():
@@ -126,8 +129,12 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
     def _begin(self, which: NDArray[np.bool_], given: dict[str, Any], before: Batch | None = None) -> Batch:
         """Reset the lanes `which`; what the others did last stays as `before` has it."""
         keys = np.zeros((self.num_envs, 2), np.uint32)
+        asked = given.pop("worlds", None)
+        if asked is not None and len(asked) != self.num_envs:
+            raise InputError(f"worlds names {len(asked)} worlds; legal: one for each of the {self.num_envs} lanes")
         for lane in np.flatnonzero(which):
-            self._world[lane], keys[lane] = draw_world(self._lots[lane], len(self._bank), given)
+            own = given if asked is None else given | {"world": asked[lane]}
+            self._world[lane], keys[lane] = draw_world(self._lots[lane], len(self._bank), own)
         batch = self._lanes.reset(which, self._world, keys)
         self._refuse_overflow(batch)
         self._mask, self._over, self._begun = batch.mask, self._over & ~which, self._begun | which

@@ -1,0 +1,112 @@
+"""Masked behaviour cloning: copy an expert's actions, choosing among legal ones only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..envs.cluster.action import ActionSpace
+from ..envs.gym import GpuClusterEnv
+from .demonstrations import MicroStep
+from .networks import SlotScorer
+
+CHUNK = 512
+"""States that are scored at once."""
+PARTS = ("jobs", "cells", "cluster", "action_mask")
+
+
+@dataclass(frozen=True)
+class Demonstrations:
+    """Micro-steps as arrays: each part [T, size], actions [T]."""
+
+    parts: dict[str, NDArray[np.float32]]
+    action: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+
+@dataclass(frozen=True)
+class CloneOptions:
+    """How to clone."""
+
+    epochs: int = 6
+    batch: int = 128
+    learning_rate: float = 3e-3
+    width: int = 64
+    seed: int = 0
+
+
+def collect(steps: Iterable[MicroStep]) -> Demonstrations:
+    """Arrays of micro-steps."""
+    taken = list(steps)
+    parts = {name: np.stack([step.observation[name] for step in taken]).astype(np.float32) for name in PARTS}
+    return Demonstrations(parts, np.array([step.action for step in taken]))
+
+
+def clone(
+    env: GpuClusterEnv,
+    data: Demonstrations,
+    options: CloneOptions = CloneOptions(),
+    report: Callable[[int, float], None] = lambda epoch, loss: None,
+) -> SlotScorer:
+    """A network that imitates `data` in environments like `env`; equal seeds give equal weights. One torch thread."""
+    torch.set_num_threads(1)
+    torch.manual_seed(options.seed)
+    network = SlotScorer(env.lanes.process.layout, options.width)
+    optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
+    steps = options.epochs * -(-len(data) // options.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.learning_rate, total_steps=steps)
+    lots = np.random.default_rng(options.seed)
+    for epoch in range(options.epochs):
+        order, losses = lots.permutation(len(data)), []
+        for start in range(0, len(data), options.batch):
+            rows = order[start : start + options.batch]
+            loss = nn.functional.cross_entropy(network(*_tensors(data, rows)), torch.from_numpy(data.action[rows]))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            losses.append(float(loss.detach()))
+        report(epoch, float(np.mean(losses)))
+    return network.eval()
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Share of an expert's states in which a network takes its action."""
+
+    states: int
+    """States with at least two legal actions."""
+    overall: float
+    by_type: dict[str, float]
+
+
+def agreement(network: SlotScorer, space: ActionSpace, data: Demonstrations) -> Agreement:
+    """How often `network` takes the expert's action, where there is a choice, and by the type of that action."""
+    choice = data.parts["action_mask"].sum(axis=1) >= 2
+    rows = np.flatnonzero(choice)
+    with torch.no_grad():
+        parts = np.array_split(rows, len(rows) // CHUNK + 1)
+        chunks = [network(*_tensors(data, part)).argmax(dim=1).numpy() for part in parts]
+    right = np.concatenate(chunks) == data.action[rows]
+    types = np.array([space.describe(int(action)).split("(")[0] for action in data.action[rows]])
+    by_type = {str(kind): float(right[types == kind].mean()) for kind in np.unique(types)}
+    return Agreement(len(rows), float(right.mean()), by_type)
+
+
+def act(network: SlotScorer, observation: dict[str, NDArray[Any]]) -> int:
+    """The most likely legal action."""
+    parts = [torch.from_numpy(observation[name].astype(np.float32)[None]) for name in PARTS]
+    with torch.no_grad():
+        return int(network(*parts).argmax())
+
+
+def _tensors(data: Demonstrations, rows: NDArray[np.int64]) -> list[Tensor]:
+    return [torch.from_numpy(data.parts[name][rows]) for name in PARTS]

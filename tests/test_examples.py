@@ -1,0 +1,38 @@
+"""The learning examples, in small."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_cloning_pal_in_small(capsys: pytest.CaptureFixture[str]) -> None:
+    example = load("clone_pal")
+    small = example.Args(scenario="sia-64:nodes=4:jobs=20:span_h=1", episodes=3, held_out=1, epochs=3)
+    agreed, ratio = example.main(small)
+    assert 0.2 < agreed <= 1
+    assert 0.3 < ratio < 3
+    assert "held-out states with a choice" in capsys.readouterr().out
+
+
+def test_ppo_in_small(tmp_path: Path) -> None:
+    example = load("train_ppo")
+    small = example.Args(scenario="sia-64:nodes=2:jobs=12:span_h=1", steps=2048, lanes=4, worlds=4, logs=tmp_path)
+    means = example.main(small)
+    assert set(means) == {"random", "base", "learned"}
+    assert all(mean > 0 for mean in means.values())
+    assert list(tmp_path.glob("*/events.out.tfevents.*"))
