@@ -153,11 +153,13 @@ class Perf:
 
     def run(self) -> None:
         """Measure, print, write."""
+        configure(x64=True, synchronous=True)
         refuse_unwritable(self.json)
         readings = measure(_source("", self.trace, self.platform, self.files), self.quick)
         table = Table("name", "value", "unit")
         for reading in readings:
-            table.add_row(reading.name, f"{reading.value:,.1f}", reading.unit)
+            shown = f"{reading.value:.3f}" if reading.value < 1 else f"{reading.value:,.1f}"
+            table.add_row(reading.name, shown, reading.unit)
         console().print(table)
         console().print(", ".join(f"{key}: {value}" for key, value in machine().items()))
         if self.json:

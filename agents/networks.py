@@ -19,6 +19,9 @@ CELL_FEATURES = 4
 class SlotScorer(nn.Module):
     """Logits of every action from the flat observation parts. Only for `action_mode="cell"`."""
 
+    place: Tensor
+    marks: Tensor
+
     def __init__(self, layout: Layout, width: int = 64) -> None:
         """Networks of `width` hidden units for observations of `layout`."""
         super().__init__()

@@ -24,6 +24,7 @@ from ..policies.catalog import find_policy
 from ..scenarios.catalog import HELD_OUT, find_scenario
 from ..scenarios.source import Source
 from ..scenarios.types import ClusterScenario
+from .perf_env import compiled_rate, host_stepped_rate, single_rate
 from .provenance import commit, version
 
 GRID = tuple(
@@ -34,6 +35,8 @@ GRID = tuple(
 )
 """Policies whose joint compilation is timed."""
 TIMED = "fifo+pal"
+BASE = "las-2d+pal+backfill"
+"""Base policy of the environment that is timed."""
 FULL_S, QUICK_S = 2.0, 0.3
 """Seconds that each rate is measured for."""
 BATCHES = 5
@@ -60,9 +63,21 @@ def measure(source: Source | None, quick: bool) -> list[Reading]:
         Reading("cluster.rounds_per_s", _rate(partial(_rounds, bank), seconds), "1/s"),
         Reading("cluster.placements_per_s", _placement_rate(bank, scenario, seconds), "1/s"),
         Reading("cluster.compile_s", compile_s, "s"),
+        *_env_readings(bank, seconds),
         Reading("peak_rss_mb", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MB"),
         Reading("numpy_loop_per_s", _rate(_numpy_loop(), seconds), "1/s"),
     ]
+
+
+def _env_readings(bank: Bank, seconds: float) -> list[Reading]:
+    base, readings = find_policy(BASE), []
+    for name, rate in (("single", single_rate), ("batched", compiled_rate), ("host_stepped", host_stepped_rate)):
+        per_s, passing = rate(bank, base, seconds)
+        readings += [
+            Reading(f"cluster.env_steps_per_s.{name}", per_s, "1/s"),
+            Reading(f"cluster.env_steps_rest_or_commit.{name}", passing, "share"),
+        ]
+    return readings
 
 
 def machine() -> dict[str, str | int]:

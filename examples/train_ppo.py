@@ -73,10 +73,8 @@ def mean_jct_s(env: GpuClusterVecEnv, worlds: int, decide: Callable) -> float:
     """Mean over every world of the bank once, in batches of the environment's lanes."""
     found = []
     for first in range(0, worlds, env.num_envs):
-        seen, means = (
-            env.batch.reset(seed=0, options={"worlds": [(first + i) % worlds for i in range(env.num_envs)]})[0],
-            {},
-        )
+        asked = [(first + i) % worlds for i in range(env.num_envs)]
+        seen, means = env.batch.reset(seed=0, options={"worlds": asked})[0], {}
         while len(means) < env.num_envs:
             seen, _, _, infos = env.step(decide(seen, env.batch.action_masks()))
             for lane, info in enumerate(infos):

@@ -72,4 +72,5 @@ def test_times_and_metrics_under_pal() -> None:
         "utilization": 13 / 16,
         "mean_slowdown": (1 + 1 + 210 / 120 + 180 / 120) / 4,
         "preemptions": 1.0,
+        "unfinished": 0.0,
     }

@@ -1,0 +1,125 @@
+"""How fast the cluster environment steps: one at a time, in a batch from Python, and compiled as a whole.
+
+Actions are drawn evenly from the legal ones, observation and mask are built at every step, and episodes that end are
+started anew. REST and COMMIT cost most, so their share stands beside every rate.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from ..envs.cluster.bank import Bank
+from ..envs.cluster.base import Base
+from ..envs.cluster.env import ClusterProcess, EnvState, observe_env, reset, step
+from ..envs.cluster.options import EnvOptions
+from ..envs.cluster.state import World
+from ..envs.gym import GpuClusterEnv
+from ..envs.vector import GpuClusterVectorEnv
+
+LANES, THREADS = 64, 2
+COMPILED_STEPS = 200
+Rate = tuple[float, float]
+"""(decisions per second, share of them that were REST or COMMIT)"""
+
+
+def single_rate(bank: Bank, base: Base, seconds: float) -> Rate:
+    """`env.step` of one environment."""
+    env, lots = GpuClusterEnv(bank, base), np.random.default_rng(0)
+    rest = env.lanes.process.space.rest
+
+    def decide() -> int:
+        return int(lots.choice(np.flatnonzero(env.action_masks())))
+
+    def episode(until: float) -> tuple[int, int, float]:
+        taken = passing = 0
+        spent, over = 0.0, False
+        env.reset(seed=0)
+        while not over and time.perf_counter() < until:
+            action = decide()
+            start = time.perf_counter()
+            _, _, terminated, truncated, _ = env.step(action)
+            spent += time.perf_counter() - start
+            taken, passing, over = taken + 1, passing + (action >= rest), terminated or truncated
+        return taken, passing, spent
+
+    episode(time.perf_counter() + 60)  # compiles
+    until, total = time.perf_counter() + seconds, np.zeros(3)
+    while time.perf_counter() < until:
+        total += episode(until)
+    return float(total[0] / total[2]), float(total[1] / total[0])
+
+
+def host_stepped_rate(bank: Bank, base: Base, seconds: float) -> Rate:
+    """A native batch of 64, stepped from Python with actions drawn on the host."""
+    env, lots = GpuClusterVectorEnv(bank, base, LANES, None, AutoresetMode.SAME_STEP), np.random.default_rng(0)
+    rest = env.action_masks().shape[1] - 2
+    env.reset(seed=0)
+
+    def one_step() -> tuple[int, bool]:
+        masks = env.action_masks()
+        actions = (masks * lots.random(masks.shape, np.float32)).argmax(axis=1)
+        _, _, terminated, truncated, _ = env.step(actions)
+        return int((actions >= rest).sum()), bool((terminated | truncated).any())
+
+    while not one_step()[1]:  # compiles what a step and the end of an episode need
+        pass
+    start, taken, passing = time.perf_counter(), 0, 0
+    while time.perf_counter() - start < seconds:
+        passing += one_step()[0]
+        taken += LANES
+    return taken / (time.perf_counter() - start), passing / taken
+
+
+def compiled_rate(bank: Bank, base: Base, seconds: float) -> Rate:
+    """64 lanes whose actions are drawn and taken inside one program per thread."""
+    process, data = EnvOptions().process(bank, base), base.bind(bank)
+    run = jax.jit(partial(_lanes, process))
+    keys = [jax.random.split(jax.random.key(i), LANES // THREADS) for i in range(THREADS)]
+
+    def batch(pool: ThreadPoolExecutor) -> tuple[int, int]:
+        passing = list(pool.map(lambda key: int(run(bank.worlds, data, key).sum()), keys))
+        return LANES * COMPILED_STEPS, sum(passing)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        batch(pool)  # compiles
+        start, taken, passing = time.perf_counter(), 0, 0
+        while time.perf_counter() - start < seconds:
+            more, passed = batch(pool)
+            taken, passing = taken + more, passing + passed
+        return taken / (time.perf_counter() - start), passing / taken
+
+
+def _lanes(process: ClusterProcess, worlds: World, data: Any, keys: jax.Array) -> jax.Array:
+    """REST and COMMIT actions of each lane [b] over `COMPILED_STEPS` decisions."""
+    return jax.lax.map(partial(_one_lane, process, worlds, data), keys)
+
+
+def _one_lane(process: ClusterProcess, worlds: World, data: Any, key: jax.Array) -> jax.Array:
+    number = worlds.demand.shape[0]
+
+    def begin(key: jax.Array) -> EnvState:
+        return reset(process, worlds, data, jax.random.randint(key, (), 0, number), jax.random.key_data(key))
+
+    def once(i: jax.Array, carry: tuple[EnvState, jax.Array, jax.Array, jax.Array]) -> Any:
+        state, mask, passing, _ = carry
+        lot = jax.random.fold_in(key, i)
+        action = jnp.argmax(jnp.where(mask, jax.random.uniform(lot, mask.shape, jnp.float32), -1.0)).astype(jnp.int32)
+        state, done = step(process, worlds, data, state, action, mask)
+        state = jax.lax.cond(done.terminated | done.truncated, lambda: begin(lot), lambda: state)
+        parts, mask = observe_env(process, worlds, data, state)
+        seen = sum(jnp.sum(part) for part in parts.values())  # so that no part is left out as unused
+        return state, mask, passing + (action >= process.space.rest), jnp.asarray(seen)
+
+    state = begin(key)
+    _, mask = observe_env(process, worlds, data, state)
+    start = (state, mask, jnp.int32(0), jnp.float32(0))
+    end = jax.lax.fori_loop(0, COMPILED_STEPS, once, start)
+    return end[2] + jnp.where(jnp.isnan(end[3]), 1, 0)
