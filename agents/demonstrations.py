@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.cluster.action import ActionMode, Window, legal_actions, window_of
+from ..envs.cluster.action import ActionMode, Window, legal_actions
 from ..envs.cluster.cells import gang_of
 from ..envs.cluster.env import ClusterProcess, EnvState
 from ..envs.cluster.state import FREE, World
@@ -93,7 +93,7 @@ class _Next:
 
     def __call__(self, process: ClusterProcess, worlds: World, base: Any, state: EnvState, owner: jax.Array) -> Any:
         space, cluster, plan = process.space, state.cluster, state.plan
-        window = window_of(space, cluster, plan, state.memory.sequence)
+        window = state.window
         legal = legal_actions(space, cluster, plan, window)
         rows = legal[: space.rest].reshape(space.window, space.per_slot)
         planned = owner[None] == window.slot[:, None, None]  # [W, N, P]

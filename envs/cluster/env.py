@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..core import pytree
-from .action import ActionSpace, Plan, empty_plan, extend, free_gpus, legal_actions, place_chosen, window_of
+from .action import ActionSpace, Plan, Window, empty_plan, extend, free_gpus, legal_actions, place_chosen, window_of
 from .bank import pick
 from .base import BaseProgram
 from .dynamics import advance, apply_plan, initial_state, is_over
@@ -48,6 +48,7 @@ class EnvState:
     world: jax.Array  # [] int32 index into the bank
     cluster: State
     plan: Plan
+    window: Window  # of the plan
     memory: Any  # of the base policy, its order included
     key: jax.Array  # [2] uint32
     paid_round: jax.Array  # [] int32, rewards were paid up to here; -1 before the first
@@ -67,11 +68,13 @@ class Step:
 def reset(process: ClusterProcess, worlds: World, data: Any, index: jax.Array, key: jax.Array) -> EnvState:
     """World `index` at its first decision point. `key` [2] uint32 feeds a base policy that draws lots."""
     cluster = initial_state(pick(worlds, index), process.slots)
+    plan, memory = empty_plan(cluster), process.base.start(data, process.slots)
     state = EnvState(
         world=index,
         cluster=cluster,
-        plan=empty_plan(cluster),
-        memory=process.base.start(data, process.slots),
+        plan=plan,
+        window=window_of(process.space, cluster, plan, memory.sequence),
+        memory=memory,
         key=key,
         paid_round=jnp.int32(-1),
     )
@@ -105,7 +108,7 @@ def observe_env(
 ) -> tuple[dict[str, jax.Array], jax.Array]:
     """(flat observation without the mask, mask of legal actions [A])."""
     world, cluster = pick(worlds, state.world), state.cluster
-    window = window_of(process.space, cluster, state.plan, state.memory.sequence)
+    window = state.window
     mask = legal_actions(process.space, cluster, state.plan, window)
     picked = process.base.picks(data, window.demand, free_gpus(cluster, state.plan))
     parts = observation(process.layout, world, cluster, state.plan, window, mask, picked, process.clairvoyant)
@@ -113,8 +116,8 @@ def observe_env(
 
 
 def _extend(process: ClusterProcess, state: EnvState, action: jax.Array) -> EnvState:
-    window = window_of(process.space, state.cluster, state.plan, state.memory.sequence)
-    return replace(state, plan=extend(process.space, state.cluster, state.plan, window, action))
+    plan = extend(process.space, state.cluster, state.plan, state.window, action)
+    return replace(state, plan=plan, window=window_of(process.space, state.cluster, plan, state.memory.sequence))
 
 
 def _pass_time(
@@ -164,7 +167,9 @@ def _run(process: ClusterProcess, world: World, cluster: State, owner: jax.Array
 def _decide(process: ClusterProcess, world: World, data: Any, state: EnvState) -> EnvState:
     """Begin a decision: an empty plan, and the base order of the jobs that are here."""
     memory = process.base.order(data, _view(process, world, state.cluster), state.memory)
-    return replace(state, plan=empty_plan(state.cluster), memory=memory)
+    plan = empty_plan(state.cluster)
+    window = window_of(process.space, state.cluster, plan, memory.sequence)
+    return replace(state, plan=plan, window=window, memory=memory)
 
 
 def _view(process: ClusterProcess, world: World, cluster: State) -> View:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -285,4 +285,4 @@ class _Lane:
 
 
 def _at(state: EnvState, index: jax.Array) -> EnvState:
-    return EnvState(index, state.cluster, state.plan, state.memory, state.key, state.paid_round)
+    return replace(state, world=index)
