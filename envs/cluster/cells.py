@@ -33,12 +33,22 @@ def legal_cells(profile: Profile, app_class: jax.Array, demand: jax.Array, free:
     somewhere = jax.vmap(lambda level: _bottlenecks_found(level, bins, free))(profile.level)  # [C, P, V]
     totals = jax.vmap(lambda level: jnp.sum(_counts(level, bins, free), axis=1))(profile.level)  # [C, V]
     n = demand[:, None]
-    total = totals[app_class]
-    within = somewhere[app_class, jnp.clip(demand - 1, 0, places - 1)] & (n > 1) & (n <= places)
+    total = rows_of(totals, app_class)
+    by_demand = rows_of(somewhere.reshape(-1, places * bins), app_class).reshape(-1, places, bins)
+    fits = jnp.arange(1, places + 1)[None, :, None] == n[:, :, None]
+    within = jnp.any(by_demand & fits, axis=1) & (n > 1)
     across = (total >= n) & (total > _shift(total)) & (n > 0)
     narrow = jnp.any(within & across, axis=1)
     same = _same_gangs(profile, app_class, demand, free, total, narrow)
     return jnp.concatenate([within, across & ~(within & same)], axis=1)
+
+
+def rows_of(table: jax.Array, which: jax.Array) -> jax.Array:
+    """`table[which]` [W, K] for a table [C, K] of few rows: a chain of selects, far cheaper than a gather on a CPU."""
+    rows = jnp.broadcast_to(table[0], (which.shape[0], table.shape[1]))
+    for c in range(1, table.shape[0]):
+        rows = jnp.where((which == c)[:, None], table[c][None], rows)
+    return rows
 
 
 def _bottlenecks_found(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from .action import ActionMode, ActionSpace, Plan, Window, free_gpus
+from .cells import rows_of
 from .state import FREE, State, World
 
 SLOT_FEATURES = (
@@ -104,9 +105,9 @@ def _jobs(
 
 def _cells(space: ActionSpace, world: World, state: State, window: Window, mask: jax.Array) -> jax.Array:
     """Log slowdown of every legal cell [W, 2V]; 0 where it is not."""
-    value = jnp.log(state.profile.value.astype(jnp.float32))[window.app_class]
-    penalty = jnp.log(world.locality_penalty.astype(jnp.float32))[window.app_class][:, None]
-    slowdown = jnp.concatenate([value, value + penalty], axis=1)
+    value = jnp.log(state.profile.value.astype(jnp.float32))
+    penalty = jnp.log(world.locality_penalty.astype(jnp.float32))[:, None]
+    slowdown = rows_of(jnp.concatenate([value, value + penalty], axis=1), window.app_class)
     legal = mask[: space.rest].reshape(space.window, space.per_slot)[:, : space.keep]
     return jnp.where(legal, slowdown, 0.0)
 
