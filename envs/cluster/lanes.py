@@ -228,37 +228,39 @@ class _Lane:
             state = reset(self.process, bank, bound, jnp.int32(0), key)
             return self._show(bank, bound, state, index, None)
 
-        def same() -> Any:
-            return packed, seen, jnp.zeros(TIME_S + 1, packed[1].dtype)
-
-        return jax.lax.cond(which, fresh, same)
+        return jax.lax.cond(which, fresh, lambda: (packed, seen, jnp.zeros(TIME_S + 1, packed[1].dtype)))
 
     def build(self, worlds: Packed, data: Packed, packed: Packed, seen: jax.Array, action: Any, active: Any) -> Any:
-        def go() -> Any:
-            state = self.states.unpack(packed)
-            index = state.world
-            bank, bound = self._world(worlds, index), self.data.unpack(data)
-            state, done = build(self.process, state, action)
-            return self._show(bank, bound, state, index, done)
+        def take(bank: World, bound: Any, state: EnvState) -> tuple[EnvState, Step]:
+            return build(self.process, state, action)
 
-        def stay() -> Any:
-            return packed, seen, jnp.zeros(TIME_S + 1, packed[1].dtype)
-
-        return jax.lax.cond(active, go, stay)
+        return self._move(worlds, data, packed, seen, active, take)
 
     def step(self, worlds: Packed, data: Packed, packed: Packed, seen: jax.Array, action: Any, active: Any) -> Any:
+        mask = seen[: self.process.space.size] > 0
+
+        def take(bank: World, bound: Any, state: EnvState) -> tuple[EnvState, Step]:
+            return step(self.process, bank, bound, state, action, mask)
+
+        return self._move(worlds, data, packed, seen, active, take)
+
+    def _move(
+        self,
+        worlds: Packed,
+        data: Packed,
+        packed: Packed,
+        seen: jax.Array,
+        active: jax.Array,
+        take: Callable[[World, Any, EnvState], tuple[EnvState, Step]],
+    ) -> Any:
         def go() -> Any:
             state = self.states.unpack(packed)
             index = state.world
             bank, bound = self._world(worlds, index), self.data.unpack(data)
-            mask = seen[: self.process.space.size] > 0
-            state, done = step(self.process, bank, bound, _at(state, jnp.int32(0)), action, mask)
+            state, done = take(bank, bound, _at(state, jnp.int32(0)))
             return self._show(bank, bound, state, index, done)
 
-        def stay() -> Any:
-            return packed, seen, jnp.zeros(TIME_S + 1, packed[1].dtype)
-
-        return jax.lax.cond(active, go, stay)
+        return jax.lax.cond(active, go, lambda: (packed, seen, jnp.zeros(TIME_S + 1, packed[1].dtype)))
 
     def ask(
         self, question: Question, worlds: Packed, data: Packed, lanes: Packed, at: jax.Array, arguments: Any
