@@ -18,7 +18,7 @@ from rich.table import Table
 from tyro.conf import Positional, subcommand
 
 from .arguments import FileArgs, PlatformArgs, split
-from .bench.experiment import Grid, run_grid
+from .bench.experiment import Grid, run_grid, usual_baseline
 from .bench.outputs import refuse_unwritable, write_jobs, write_text
 from .bench.perf import as_json, machine, measure
 from .bench.provenance import add_plugin
@@ -91,7 +91,8 @@ class Bench:
     policies: str = ""
     """Comma-separated policies instead of the suite's."""
     baseline: str = ""
-    """Policy that ratios are taken to. ORDER stands for the order of the policy compared."""
+    """Policy that ratios are taken to. ORDER stands for the order of the policy compared. Default: the suite's, or the
+    first of --policies where that is not among them."""
     seeds: int | None = None
     """Number of seeds. Default: 10; 1 where files leave nothing to draw."""
     seed_start: int = HELD_OUT.first
@@ -123,11 +124,12 @@ class Bench:
         seeds = (1 if fixed else SEEDS) if self.seeds is None else self.seeds
         if seeds < 1:
             raise InputError(f"seeds = {seeds}; at least one is needed")
+        policies = tuple(find_policy(name) for name in split(self.policies) or suite.policies)
         grid = Grid(
             sources=tuple(sources),
-            policies=tuple(find_policy(name) for name in split(self.policies) or suite.policies),
+            policies=policies,
             seeds=tuple(range(self.seed_start, self.seed_start + seeds)),
-            baseline=self.baseline or suite.baseline,
+            baseline=self.baseline or usual_baseline(policies, suite.baseline),
         )
         untouched = not (self.scenarios or self.traces or self.platform.given)
         with _progress() as progress:

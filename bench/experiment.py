@@ -57,6 +57,12 @@ class Grid:
         return find_policy(self.baseline.replace(SAME_ORDER, order)).name
 
 
+def usual_baseline(policies: Sequence[Policy], usual: str) -> str:
+    """`usual` where it is among the policies (or stands for one per order), else the first of them."""
+    names = [policy.name for policy in policies]
+    return usual if SAME_ORDER in usual or usual in names or not names else names[0]
+
+
 @dataclass(frozen=True)
 class Results:
     """Rows of a finished grid, and look-ups over them."""

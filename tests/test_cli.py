@@ -228,6 +228,12 @@ def test_perf_measures_beside_machine_facts(folder: Path, capsys: pytest.Capture
         "cluster.rounds_per_s": "1/s",
         "cluster.placements_per_s": "1/s",
         "cluster.compile_s": "s",
+        "cluster.env_steps_per_s.single": "1/s",
+        "cluster.env_steps_rest_or_commit.single": "share",
+        "cluster.env_steps_per_s.batched": "1/s",
+        "cluster.env_steps_rest_or_commit.batched": "share",
+        "cluster.env_steps_per_s.host_stepped": "1/s",
+        "cluster.env_steps_rest_or_commit.host_stepped": "share",
         "peak_rss_mb": "MB",
         "numpy_loop_per_s": "1/s",
     }

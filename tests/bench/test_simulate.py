@@ -100,6 +100,12 @@ def test_a_function_that_is_no_placement_is_refused_when_it_is_added(place: Any,
     assert "bad" not in PLACEMENTS
 
 
+def test_the_baseline_is_the_usual_one_or_the_first() -> None:
+    assert varigym.compare("tiny", ["pal", "fifo+packed+sticky"], seeds=1).grid.baseline == "fifo+packed+sticky"
+    assert varigym.compare("tiny", ["pal", "tiresias"], seeds=1).grid.baseline == "fifo+pal"
+    assert varigym.compare("tiny", ["pal", "tiresias"], seeds=1, baseline="tiresias").grid.baseline == "tiresias"
+
+
 def test_example_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
     varigym.show_results(varigym.compare("tiny", ["fifo+packed+sticky", "pal"], seeds=2))
     assert "1 (baseline)" in capsys.readouterr().out
