@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -24,3 +26,17 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder} (set VARIGYM_SHARED)")
     return folder
+
+
+MOST_MAPS = 15_000
+"""Memory maps of compiled programs that are kept from module to module; Linux allows a process some 65,000."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_compiled_programs() -> Iterator[None]:
+    """Forget compiled programs between modules before there are too many of them."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_text().count("\n") > MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()
