@@ -13,5 +13,5 @@ def configure(x64: bool = True, synchronous: bool = False) -> None:
     """
     import jax
 
-    jax.config.update("jax_enable_x64", x64)  # type: ignore[no-untyped-call]
-    jax.config.update("jax_cpu_enable_async_dispatch", not synchronous)  # type: ignore[no-untyped-call]
+    jax.config.update("jax_enable_x64", x64)
+    jax.config.update("jax_cpu_enable_async_dispatch", not synchronous)

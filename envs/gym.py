@@ -108,7 +108,7 @@ class GpuClusterEnv(gymnasium.Env[Observation, np.int64]):
         """Results of the present episode so far; jobs that have not finished count up to now."""
         return make_record(self.bank.scenarios[self._world], "environment", self._seed, self.lanes.outcome(0))
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Under `ansi`, one line per node: which job holds each GPU at the present round."""
         if self.render_mode is None:
             return None

@@ -75,8 +75,10 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         which = np.asarray(given.pop("reset_mask", np.ones(self.num_envs, bool)), bool)
         if which.shape != (self.num_envs,) or not which.any():
             raise InputError(f"reset_mask has shape {which.shape}; legal: ({self.num_envs},) with at least one lane")
-        one = isinstance(seed, int | np.integer)
-        seeds = [int(seed) + i for i in range(self.num_envs)] if one else list(seed or [None] * self.num_envs)  # type: ignore[arg-type, call-overload]
+        if isinstance(seed, int | np.integer):
+            seeds: list[int | None] = [int(seed) + i for i in range(self.num_envs)]
+        else:
+            seeds = [None] * self.num_envs if seed is None else list(seed)
         if len(seeds) != self.num_envs:
             raise InputError(f"{len(seeds)} seeds; legal: one number, or one for each of the {self.num_envs} lanes")
         for lane, own in enumerate(seeds):
