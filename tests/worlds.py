@@ -34,6 +34,20 @@ class SmallJob:
     tracked: bool = True
 
 
+@dataclass(frozen=True)
+class Worlds:
+    """A source of given scenarios: seed s builds scenario s."""
+
+    scenarios: tuple[ClusterScenario, ...]
+    name: str = "given"
+
+    def build(self, seed: int) -> ClusterScenario:
+        return self.scenarios[seed]
+
+    def history(self) -> None:
+        return None
+
+
 @st.composite
 def scenarios(draw: st.DrawFn, jobs: int = 8, restart: bool = True, penalty: float | None = None) -> ClusterScenario:
     count = draw(st.integers(1, jobs))

@@ -55,8 +55,9 @@ class Lanes:
     def __init__(self, process: ClusterProcess, bank: Bank, base: Base, lanes: int) -> None:
         """Prepare `lanes` lanes; `reset` starts them."""
         self.process, self.bank, self.lanes = process, bank, lanes
-        self._programs = _programs(process, _shapes(bank.worlds), _shapes(base.bind(bank)))
-        self._constants = (self._programs.pack_worlds(bank.worlds), self._programs.pack_data(base.bind(bank)))
+        data = base.bind(bank)
+        self._programs = _programs(process, _shapes(bank.worlds), _shapes(data))
+        self._constants = (self._programs.pack_worlds(bank.worlds), self._programs.pack_data(data))
         half = (lanes + 1) // 2
         self._cuts = [(0, lanes)] if lanes < SPLIT_FROM else [(0, half), (half, lanes)]
         self._shards = [self._programs.blank(end - start) for start, end in self._cuts]

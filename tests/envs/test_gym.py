@@ -7,7 +7,6 @@ import pickle
 import random
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -20,7 +19,7 @@ from varigym.envs.cluster.metrics import METRICS
 from varigym.envs.gym import GpuClusterEnv
 from varigym.registration import CLUSTER, make_cluster
 from varigym.scenarios.types import ClusterScenario
-from worlds import GPUS, LEVELS, SmallJob, small_scenario
+from worlds import GPUS, LEVELS, SmallJob, Worlds, small_scenario
 
 WORLDS, BINS = 4, 4
 CELL = {"window": 4, "decide_every": 1}
@@ -31,20 +30,6 @@ PROCESSES: list[dict[str, Any]] = [  # the same as in test_env.py, so that nothi
     {"action_mode": "select", "window": 6, "decide_every": 1, "clairvoyant": True, "reward": "slowdown"},
     {"window": 6, "clairvoyant": True, "reward": "makespan", "illegal_action": "noop"},
 ]
-
-
-@dataclass(frozen=True)
-class Worlds:
-    """A source of given scenarios: seed s builds scenario s."""
-
-    scenarios: tuple[ClusterScenario, ...]
-    name: str = "given"
-
-    def build(self, seed: int) -> ClusterScenario:
-        return self.scenarios[seed]
-
-    def history(self) -> None:
-        return None
 
 
 def world(seed: int, jobs: int = 7) -> ClusterScenario:

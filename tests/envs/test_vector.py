@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -13,26 +12,12 @@ from varigym import InputError
 from varigym.envs.vector import GpuClusterVectorEnv
 from varigym.registration import CLUSTER, make_cluster_vector
 from varigym.scenarios.types import ClusterScenario
-from worlds import GPUS, LEVELS, SmallJob, small_scenario
+from worlds import GPUS, LEVELS, SmallJob, Worlds, small_scenario
 
 WORLDS = 4
 CELL = {"window": 4, "decide_every": 1}  # as in test_gym.py, so that one lane is compiled once
 STEP_INFO = ("action_mask", "reward_raw", "time_s", "world", "rounds", "illegal")
 MODES = list(AutoresetMode)
-
-
-@dataclass(frozen=True)
-class Worlds:
-    """A source of given scenarios: seed s builds scenario s."""
-
-    scenarios: tuple[ClusterScenario, ...]
-    name: str = "given"
-
-    def build(self, seed: int) -> ClusterScenario:
-        return self.scenarios[seed]
-
-    def history(self) -> None:
-        return None
 
 
 def world(seed: int) -> ClusterScenario:

@@ -19,7 +19,7 @@ from varigym.envs.cluster.world import horizon_round
 from varigym.envs.gym import GpuClusterEnv
 from varigym.registration import make_cluster
 from varigym.scenarios.types import ClusterScenario, Compat
-from worlds import CLASSES, GPUS, LEVELS, PER_NODE, SmallJob, as_reference, gangs, small_scenario
+from worlds import CLASSES, GPUS, LEVELS, PER_NODE, SmallJob, Worlds, as_reference, gangs, small_scenario
 
 WORLDS, BINS = 4, 4
 # Every process is a compilation; together they cover modes, decision rhythms and rewards in pairs.
@@ -35,20 +35,6 @@ PROCESSES = {
     "select-1-slowdown": SELECT_1_SLOWDOWN,
     "cell-10-makespan": CELL_10_MAKESPAN,
 }
-
-
-@dataclass(frozen=True)
-class Worlds:
-    """A source of given scenarios: seed s builds scenario s."""
-
-    scenarios: tuple[ClusterScenario, ...]
-    name: str = "given"
-
-    def build(self, seed: int) -> ClusterScenario:
-        return self.scenarios[seed]
-
-    def history(self) -> None:
-        return None
 
 
 def random_world(seed: int) -> ClusterScenario:
