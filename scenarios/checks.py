@@ -1,0 +1,70 @@
+"""Checks of single values at the border of a scenario: what was given, and what would be legal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError
+
+T = TypeVar("T", bound=np.generic)
+
+
+def check_number(name: str, value: object, least: float, most: float = math.inf, above: bool = False) -> None:
+    """Raises `InputError` unless `value` is a finite number >= `least` (> `least` with `above`) and <= `most`."""
+    legal = f"a finite number {'>' if above else '>='} {least:g}" + (f" and <= {most:g}" if most < math.inf else "")
+    given = math.nan
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        given = float(value)
+    if not math.isfinite(given) or not least <= given <= most or (above and given == least):
+        raise InputError(f"{name} = {value!r}; legal: {legal}")
+
+
+def check_whole(name: str, value: object, least: int, most: int) -> None:
+    """Raises `InputError` unless `value` is a whole number within [least, most]."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
+        raise InputError(f"{name} = {value!r}; legal: a whole number, {least:,} to {most:,}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raises `InputError` unless `value` is a truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} = {value!r}; legal: True or False")
+
+
+def check_each(name: str, values: NDArray[np.generic], legal: NDArray[np.bool_], rule: str) -> None:
+    """Raises `InputError` for the first element that is not `legal` or not finite, with its place."""
+    bad = np.argwhere(~(legal & np.isfinite(values)))
+    if len(bad):
+        where = tuple(int(i) for i in bad[0])
+        raise InputError(f"{name}[{', '.join(map(str, where))}] = {values[where]}; legal: {rule}")
+
+
+def check_distinct(kind: str, names: Iterable[str]) -> None:
+    """Raises `InputError` where a name occurs twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{kind} '{name}' is given twice; legal: distinct names")
+        seen.add(name)
+
+
+def as_array(name: str, values: object, kind: type[T], ndim: int) -> NDArray[T]:
+    """`values` as an array of `kind` with `ndim` axes; raises `InputError` where that loses anything but precision."""
+    try:
+        given = np.asarray(values)
+        array = given.astype(kind)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} = {str(values)[:80]}; legal: an array of numbers") from None
+    if given.ndim != ndim:
+        raise InputError(f"{name} has shape {given.shape}; expected {ndim} {'axis' if ndim == 1 else 'axes'}")
+    if np.dtype(kind).kind in "ib" and not np.array_equal(array, given):
+        raise InputError(f"{name} holds {given[array != given][0]}; legal: {_KINDS[np.dtype(kind).kind]}")
+    return array
+
+
+_KINDS = {"i": "whole numbers of 32 bits", "b": "truth values"}
