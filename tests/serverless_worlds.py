@@ -39,16 +39,18 @@ def random_world(seed: int, structures: int = STRUCTURES) -> ServerlessScenario:
     rng = np.random.default_rng([2, seed])
     step_ms = float(rng.choice([LEAST_MS, 1.0, 5.0, 5.0]))
     grid = random_grid(rng, sizes.axes)
-    arrival_ms = np.sort(rng.integers(0, int(rng.choice([1, 20, 100, 300])), sizes.requests)) * step_ms
+    steps = np.sort(rng.integers(0, int(rng.choice([1, 20, 100, 300])), sizes.requests))
+    arrival_ms = np.asarray(steps * step_ms, np.float64)
     window_ms, horizon_ms = random_window(rng, arrival_ms, step_ms)
     shape = (sizes.requests, max(sizes.stages))
     noise = rng.lognormal(0.0, 0.3, shape) if rng.random() < 0.5 else np.ones(shape)
+    workflow = rng.integers(0, len(sizes.stages), sizes.requests, dtype=np.int32)
     return ServerlessScenario(
         name=f"random-{seed}",
         grid=grid,
         functions=tuple(random_function(rng, k, grid.size, step_ms) for k in range(sizes.functions)),
         workflows=tuple(random_workflow(rng, w, n, sizes.functions, step_ms) for w, n in enumerate(sizes.stages)),
-        requests=make_requests(arrival_ms, rng.integers(0, len(sizes.stages), sizes.requests), window_ms, noise),
+        requests=make_requests(arrival_ms, workflow, window_ms, noise),
         horizon_ms=horizon_ms,
         window_ms=window_ms,
         **random_platform(rng, sizes.invokers, grid, step_ms),
@@ -84,7 +86,7 @@ def random_window(rng: Generator, arrival_ms: Any, step_ms: float) -> tuple[tupl
 def random_function(rng: Generator, number: int, configs: int, step_ms: float) -> Function:
     return Function(
         name=f"model {rng.integers(1000)}.{number}",
-        latency_ms=rng.integers(1, 20, configs) * step_ms,
+        latency_ms=np.asarray(rng.integers(1, 20, configs) * step_ms, np.float64),
         cold_start_ms=float(rng.choice([0.0, 1.0, 5.0, 40.0, 200.0])) * step_ms,
         input_mb=float(rng.choice([0.0, 0.3, 2.5, 40.0])),
     )
