@@ -10,7 +10,7 @@ from .bench.suites import SUITES
 from .envs.cluster.metrics import METRICS
 from .policies.catalog import ALIASES, ORDERS, PLACEMENTS
 from .policies.types import Information
-from .scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, find_scenario, knobs
+from .scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, Entry, ServerlessEntry, find_source, knobs
 
 
 def show_catalogs(to: Console) -> None:
@@ -29,11 +29,16 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _scenarios() -> Table:
-    table = _table("Scenarios", "name", "about", "knobs and defaults")
+    table = _table("Scenarios", "name", "kind", "about", "knobs and defaults")
     for name, entry in SCENARIOS.items():
-        settings = ", ".join(f"{key}={value}" for key, (_, value) in knobs(find_scenario(name)).items())
-        table.add_row(name, entry.about, settings)
+        table.add_row(name, entry.kind, entry.about, _settings(name, entry))
     return table
+
+
+def _settings(name: str, entry: Entry | ServerlessEntry) -> str:
+    if isinstance(entry, ServerlessEntry) and entry.warm_name:
+        return f"those of {entry.warm_name}, warm=0"
+    return ", ".join(f"{key}={value}" for key, (_, value) in knobs(find_source(name)).items())
 
 
 def _orders() -> Table:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import TypeVar
 
+from .arrivals import HEAVY, LIGHT, NORMAL, Arrivals
 from .errors import InputError, unknown_name
+from .profiles.measured import MeasuredProfiles
+from .serverless_source import ServerlessPlatform, ServerlessSource, ServerlessSynthetic
+from .shapes import CLASSIFIERS, ESG, FORK_JOIN
 from .source import LAST_SEED, Platform, Source, Synthetic
 from .tiny import TinyCluster
-from .types import Compat
+from .tiny_serverless import tiny_serverless
 from .variability.scores import Variability
 from .workloads import SiaPhilly, Synergy
 
@@ -27,12 +33,31 @@ VALIDATION = Seeds(100_000, 199_999, "validation: every choice is made on these"
 HELD_OUT = Seeds(200_000, LAST_SEED, "held-out: reported results come from these alone")
 
 
+class Kind(StrEnum):
+    """Which world a scenario is of."""
+
+    CLUSTER = "cluster"
+    SERVERLESS = "serverless"
+
+
 @dataclass(frozen=True)
 class Entry:
-    """A catalog line: how to make the source, and what it is."""
+    """A catalog line: how to make the source of a training cluster, and what it is."""
 
     make: Callable[[str], Source]
     about: str
+    kind = Kind.CLUSTER
+
+
+@dataclass(frozen=True)
+class ServerlessEntry:
+    """A catalog line of the serverless world."""
+
+    make: Callable[[str], ServerlessSynthetic]
+    about: str
+    warm_name: str = ""
+    """The scenario that this one is a cold variant of."""
+    kind = Kind.SERVERLESS
 
 
 def _sia(span_h: float = 5.0, slow_rate: float = 0.0) -> Callable[[str], Source]:
@@ -47,7 +72,36 @@ def _frontera(name: str) -> Source:
     return Synthetic(name, SiaPhilly(), Platform(), Variability(cluster="frontera"))
 
 
-SCENARIOS: dict[str, Entry] = {
+Make = Callable[[str], ServerlessSynthetic]
+MEASURED_LIGHT, MEASURED_NORMAL, MEASURED_HEAVY = (12.8, 21.6), (6.4, 10.8), (3.2, 5.4)
+"""Gaps in ms that load 28 vGPUs at minimum configuration by 21, 42 and 84 %, as the others load 112."""
+
+
+def _esg(slo_factor: float, gap_ms: tuple[float, float], load: float = 1.0, burst_s: float = 0.0) -> Make:
+    platform = ServerlessPlatform(slo_factor=slo_factor)
+    arrivals = Arrivals(*gap_ms, load=load, burst_s=burst_s)
+    return lambda name: ServerlessSynthetic(name, ESG, platform, arrivals=arrivals)
+
+
+def _fork_join(name: str) -> ServerlessSynthetic:
+    return ServerlessSynthetic(name, FORK_JOIN, ServerlessPlatform(), arrivals=Arrivals(load=1.5))
+
+
+def _measured(slo_factor: float, gap_ms: tuple[float, float]) -> Make:
+    platform = ServerlessPlatform(invokers=4, slo_factor=slo_factor)
+    arrivals = Arrivals(*gap_ms, warmup_s=10.0, measured_s=60.0, drain_s=10.0)
+    return lambda name: ServerlessSynthetic(name, CLASSIFIERS, platform, MeasuredProfiles(), arrivals)
+
+
+def _cold(make: Make) -> Make:
+    def make_cold(name: str) -> ServerlessSynthetic:
+        source = make(name)
+        return replace(source, platform=replace(source.platform, warm=0))
+
+    return make_cold
+
+
+CLUSTER: dict[str, Entry] = {
     "tiny": Entry(TinyCluster, "2 nodes x 2 GPUs, 4 jobs; its Gantt chart is derived by hand in the docs"),
     "sia-64": Entry(_sia(), "16 x 4 Longhorn V100s, 160 Sia-Philly jobs in 5 hours"),
     "sia-64-2h": Entry(_sia(span_h=2.0), "sia-64 with all jobs within 2 hours"),
@@ -58,33 +112,94 @@ SCENARIOS: dict[str, Entry] = {
     "frontera-64": Entry(_frontera, "16 x 4 Frontera RTX 5000s (class C: B stands in), Sia-Philly jobs"),
 }
 
+_WARM: dict[str, ServerlessEntry] = {
+    "tiny-serverless": ServerlessEntry(tiny_serverless, "2 invokers of 2 vGPUs, 6 requests, no noise; by hand"),
+    "strict-light": ServerlessEntry(_esg(0.8, LIGHT), "ESG: 16 invokers of 7 vGPUs, 21 % load, SLO 0.8"),
+    "moderate-normal": ServerlessEntry(_esg(1.0, NORMAL), "ESG: 43 % load, SLO 1.0"),
+    "relaxed-heavy": ServerlessEntry(_esg(1.2, HEAVY), "ESG: 85 % load, SLO 1.2"),
+    "strict-heavy": ServerlessEntry(_esg(0.8, HEAVY), "ours: 85 % load, SLO 0.8"),
+    "tight-normal": ServerlessEntry(_esg(0.5, NORMAL), "ours: 43 % load, SLO 0.5"),
+    "overload": ServerlessEntry(_esg(1.2, HEAVY, load=1.3), "ours: 111 % load, SLO 1.2"),
+    "burst": ServerlessEntry(_esg(1.0, HEAVY, burst_s=5.0), "ours: 5 s at 136 % load, 10 s at 60 %, SLO 1.0"),
+    "fork-join": ServerlessEntry(_fork_join, "ours: two functions side by side, 84 % load, SLO 1.0"),
+    "measured-strict-light": ServerlessEntry(
+        _measured(0.8, MEASURED_LIGHT), "ours: measured classifiers, 4 invokers of 7 vGPUs, 21 % load, SLO 0.8"
+    ),
+    "measured-moderate-normal": ServerlessEntry(
+        _measured(1.0, MEASURED_NORMAL), "ours: measured classifiers, 42 % load, SLO 1.0"
+    ),
+    "measured-strict-heavy": ServerlessEntry(
+        _measured(0.8, MEASURED_HEAVY), "ours: measured classifiers, 84 % load, SLO 0.8"
+    ),
+}
+SERVERLESS: dict[str, ServerlessEntry] = {
+    **_WARM,
+    **{
+        f"{name}-cold": ServerlessEntry(_cold(entry.make), f"{name} that starts without containers (warm=0)", name)
+        for name, entry in _WARM.items()
+    },
+}
+SCENARIOS: dict[str, Entry | ServerlessEntry] = {**CLUSTER, **SERVERLESS}
+"""All of them, by name; load is the share of the vGPUs that requests hold at minimum configuration."""
+
 
 def find_scenario(text: str) -> Source:
-    """The source that `NAME[:KNOB=VALUE...]` names, e.g. `sia-64:restart_s=90:spread=2`.
+    """The training cluster that `NAME[:KNOB=VALUE...]` names, e.g. `sia-64:restart_s=90:spread=2`.
 
     Knobs are the fields of the scenario's platform, variability and workload. Raises `InputError`.
     """
-    name, *settings = text.split(":")
+    name = text.split(":", maxsplit=1)[0]
+    if name in SERVERLESS:
+        raise InputError(f"scenario '{name}' is a serverless platform; legal here: {', '.join(CLUSTER)}")
+    if name not in CLUSTER:
+        raise unknown_name("scenario", name, SCENARIOS)
+    return _set_all(CLUSTER[name].make(text), text)
+
+
+def find_serverless(text: str) -> ServerlessSource:
+    """The serverless platform that `NAME[:KNOB=VALUE...]` names, e.g. `strict-heavy:warm=2:noise_cv=0.2`.
+
+    Knobs are the simple fields of the scenario's platform, profiles, arrivals and noise. Raises `InputError`.
+    """
+    name = text.split(":", maxsplit=1)[0]
+    if name in CLUSTER:
+        raise InputError(f"scenario '{name}' is a training cluster; legal here: {', '.join(_WARM)}")
+    if name not in SERVERLESS:
+        raise unknown_name("scenario", name, SERVERLESS)
+    return _set_all(SERVERLESS[name].make(text), text)
+
+
+def find_source(text: str) -> Source | ServerlessSource:
+    """The source that `NAME[:KNOB=VALUE...]` names, of either kind. Raises `InputError`."""
+    name = text.split(":", maxsplit=1)[0]
     if name not in SCENARIOS:
         raise unknown_name("scenario", name, SCENARIOS)
-    source = SCENARIOS[name].make(text)
-    for setting in settings:
+    return find_serverless(text) if SCENARIOS[name].kind is Kind.SERVERLESS else find_scenario(text)
+
+
+PARTS = ("platform", "variability", "workload", "profiles", "arrivals", "noise")
+"""Parts of a source whose fields are knobs."""
+AnySource = TypeVar("AnySource", Source, ServerlessSynthetic)
+
+
+def knobs(source: Source | ServerlessSource) -> dict[str, tuple[str, object]]:
+    """Every knob of a source: name -> (part that holds it, its value)."""
+    return {
+        field.name: (part, getattr(getattr(source, part), field.name))
+        for part in PARTS
+        if hasattr(source, part)
+        for field in fields(getattr(source, part))
+        if isinstance(getattr(getattr(source, part), field.name), bool | int | float | str)
+    }
+
+
+def _set_all(source: AnySource, text: str) -> AnySource:
+    for setting in text.split(":")[1:]:
         source = _set(source, setting)
     return source
 
 
-def knobs(source: Source) -> dict[str, tuple[str, object]]:
-    """Every knob of a source: name -> (part that holds it, its value)."""
-    parts = ("platform", "variability", "workload")
-    return {
-        field.name: (part, getattr(getattr(source, part), field.name))
-        for part in parts
-        if hasattr(source, part)
-        for field in fields(getattr(source, part))
-    }
-
-
-def _set(source: Source, setting: str) -> Source:
+def _set(source: AnySource, setting: str) -> AnySource:
     key, _, text = setting.partition("=")
     available = knobs(source)
     if key not in available:
@@ -94,17 +209,23 @@ def _set(source: Source, setting: str) -> Source:
     return replace(source, **{part: changed})  # type: ignore[type-var]
 
 
+SWITCH = {"true": True, "false": False, "on": True, "off": False, "yes": True, "no": False, "1": True, "0": False}
+
+
 def _parse(key: str, text: str, present: object) -> object:
     kind = type(present)
     if key == "locality_penalty" and "=" in text:
         return text
+    if isinstance(present, bool):
+        if text.lower() not in SWITCH:
+            raise InputError(f"{key} = '{text}'; legal: {', '.join(SWITCH)}")
+        return SWITCH[text.lower()]
     try:
-        value = kind(text)  # type: ignore[call-arg]
+        return kind(text)  # type: ignore[call-arg]
     except ValueError:
         legal = (
             ", ".join(kind)
-            if issubclass(kind, Compat)
+            if issubclass(kind, StrEnum)
             else {int: "a whole number", float: "a number"}.get(kind, "text")
         )
         raise InputError(f"{key} = '{text}'; legal: {legal}") from None
-    return value

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from varigym.scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, find_scenario, knobs
+from varigym.scenarios.catalog import CLUSTER, HELD_OUT, TRAIN, VALIDATION, find_scenario, knobs
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.source import Source
 from varigym.scenarios.types import ClusterScenario, Compat, make_jobs, with_tracked
@@ -17,7 +17,7 @@ def tiny() -> ClusterScenario:
     return find_scenario("tiny").build(0)
 
 
-@pytest.fixture(params=SCENARIOS)
+@pytest.fixture(params=CLUSTER)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -180,7 +180,7 @@ def test_seed_ranges_do_not_overlap_and_leave_no_gap() -> None:
 
 
 def test_train_seeds_of_the_history_lie_in_the_train_range() -> None:
-    sources: list[Source] = [find_scenario(name) for name in SCENARIOS]
+    sources: list[Source] = [find_scenario(name) for name in CLUSTER]
     assert all(getattr(source, "train_seeds", 1) - 1 <= TRAIN.last for source in sources)
 
 
