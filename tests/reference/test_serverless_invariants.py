@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from reference.serverless_parts import Container, Request, Task
+from reference.serverless_parts import Container, Invoker, Request, Task
 from reference.serverless_reference import ReferenceWorld
 from serverless_worlds import STRUCTURES, random_policy, random_world
 
@@ -46,11 +46,22 @@ class WatchedWorld(ReferenceWorld):
             assert invoker.free_vgpu + sum(g for _, _, g in held) == self.scenario.vgpu[invoker.index]
             assert invoker.free_vcpu >= 0
             assert invoker.free_vgpu >= 0
+            self.check_containers(invoker)
         jobs = [(queue.index, job.index) for queue in self.queues for job in queue.jobs]
         jobs += [(task.queue, member) for task in self.running for member in task.members]
         assert len(set(jobs)) == len(jobs)
         assert len({task.slot for task in self.running}) == len(self.running)
         assert all(task.end >= self.now for task in self.running)
+
+    def check_containers(self, invoker: Invoker) -> None:
+        """One more per function than tasks fit at once, unless more were there from the start; one in preparation."""
+        grid, i = self.scenario.grid, invoker.index
+        most_tasks = min(self.scenario.vcpu[i] // grid.vcpus[0], self.scenario.vgpu[i] // grid.vgpus[0])
+        for function in range(len(self.scenario.functions)):
+            own = [c for c in invoker.containers if c.function == function and c.stamp > self.now - self.keep_alive]
+            in_use = [t for t in self.running if (t.invoker, self.queues[t.queue].function) == (i, function)]
+            assert len(own) + len(in_use) <= max(self.scenario.warm, most_tasks + 1)
+            assert sum(container.stamp > self.now for container in own) <= 1
 
 
 def episode(seed: int) -> WatchedWorld:

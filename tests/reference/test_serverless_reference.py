@@ -238,7 +238,38 @@ def test_a_cold_start_at_the_input_needs_the_time_for_it(slo_ms: float, choice: 
     assert toy.invoker_for(ONE) == 0
 
 
-# --- the order of visits ---
+def test_most_pieces_decide_where_it_is_local() -> None:
+    # Two requests at the join: 1 piece on invoker 0, 3 on invoker 1. The first alone: one each, so 0.
+    toy = world([0.0, 0.0], workflows=(Workflow("fork", (0, 0, 0, 0), FORK, 1000.0),), invokers=((4, 4), (4, 4)))
+    play(toy, (0.0, 0, TWO), (15.0, 1, TWO), (15.0, 2, TWO))
+    assert toy.visit() == 3
+    toy.requests[0].ran_on |= {1: 0, 2: 1}
+    toy.requests[1].ran_on |= {1: 1, 2: 1}
+    assert (toy.invoker_for(ONE), toy.invoker_for(TWO)) == (0, 1)
+    for invoker in toy.invokers:
+        invoker.containers.clear()
+    assert (toy.invoker_for(ONE), toy.invoker_for(TWO)) == (0, 1)
+
+
+def test_an_entry_may_start_cold_though_another_invoker_is_warm() -> None:
+    toy = world([0.0], invokers=((2, 2), (1, 1)))
+    toy.invokers[0].containers.clear()
+    toy.invokers[1].free_vcpu = 0
+    assert toy.visit() == 0
+    assert toy.invoker_for(ONE) == 0
+
+
+# --- ties and the order of visits ---
+
+
+def test_tasks_that_end_together_end_in_the_order_of_their_slots() -> None:
+    # 0 and 1 end at 10 and free slots 0 and 1; 3 and 4 take them and end at 15, as 2 does, which has slot 2.
+    half = [[1.0, 1.0]] * 3 + [[0.5, 1.0]] * 2
+    toy = world([0.0, 0.0, 5.0, 10.0, 10.0], (A, B), (pipeline(0, 1),), ((8, 8),), noise=half, warm=5)
+    play(toy, (0.0, 0, ONE), (0.0, 0, ONE), (5.0, 0, ONE), (10.0, 1, WAIT), (10.0, 0, ONE), (10.0, 0, ONE))
+    assert (toy.visit(), toy.now) == (1, 1500)
+    assert [task.slot for task in toy.log] == [0, 1, 2, 0, 1]
+    assert [job.index for job in toy.queues[1].jobs] == [0, 1, 3, 4, 2]
 
 
 def test_queues_that_waited_come_first_in_the_order_of_their_tickets() -> None:
@@ -270,9 +301,9 @@ def test_other_orders(scan: Scan, order: list[int]) -> None:
 
 
 def test_other_branches_of_a_shed_request_are_carried_on_but_lead_nowhere() -> None:
-    # Shed in stage 1 at 10; its job of stage 2 runs 10 to 20 and costs, its join is never reached. A request at 100.
-    fork = Workflow("fork", (0, 0, 0, 0), FORK, 1000.0)
-    toy = world([0.0, 100.0], workflows=(fork,))
+    # Shed in stage 1 at 10. Its job of stage 2 runs 10 to 20 and costs; stage 3 behind it is not reached.
+    edges = ((0, 1), (0, 2), (2, 3), (1, 4), (3, 4))
+    toy = world([0.0, 100.0], workflows=(Workflow("fork", (0,) * 5, edges, 1000.0),))
     play(toy, (0.0, 0, ONE), (10.0, 1, DROP), (10.0, 2, ONE), (100.0, 0, DROP))
     assert toy.visit() is None
     assert [(request.shed, request.finish) for request in toy.requests] == [(True, None), (True, None)]
