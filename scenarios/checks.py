@@ -57,7 +57,8 @@ def as_array(name: str, values: object, kind: type[T], ndim: int) -> NDArray[T]:
     """`values` as an array of `kind` with `ndim` axes; raises `InputError` where that loses anything but precision."""
     try:
         given = np.asarray(values)
-        array = given.astype(kind)
+        with np.errstate(invalid="ignore"):  # what a cast loses is found below
+            array = given.astype(kind)
     except (TypeError, ValueError):
         raise InputError(f"{name} = {str(values)[:80]}; legal: an array of numbers") from None
     if given.ndim != ndim:

@@ -72,7 +72,7 @@ class ServerlessFiles:
         first, last = 1000 * self.warmup_s, float(arrival_ms[-1])
         if last < first:
             raise InputError(
-                f"{self.arrivals}: the last request arrives at {last:g} ms, within warmup_s = {self.warmup_s}"
+                f"{self.arrivals}: the last request arrives at {last:g} ms; legal: after warmup_s = {self.warmup_s}"
             )
         window_ms = first, float(np.nextafter(last, np.inf))
         return noisy_requests(arrival_ms, workflow, workflows, window_ms, self.noise, seed), window_ms
