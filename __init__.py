@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from .policies.catalog import find_policy as find_policy
     from .policies.cluster.placements import Placement as Placement
     from .scenarios.catalog import find_scenario as find_scenario
+    from .scenarios.catalog import find_serverless as find_serverless
+    from .scenarios.catalog import find_source as find_source
     from .scenarios.errors import InputError as InputError
+    from .scenarios.serverless import ServerlessScenario as ServerlessScenario
+    from .scenarios.serverless_files import ServerlessFiles as ServerlessFiles
+    from .scenarios.serverless_source import ServerlessPlatform as ServerlessPlatform
+    from .scenarios.serverless_source import ServerlessSynthetic as ServerlessSynthetic
     from .scenarios.source import FromFiles as FromFiles
     from .scenarios.source import Platform as Platform
     from .scenarios.source import Synthetic as Synthetic
@@ -40,12 +46,18 @@ _HOMES = {
     "Platform": "scenarios.source",
     "Record": "envs.cluster.record",
     "Results": "bench.experiment",
+    "ServerlessFiles": "scenarios.serverless_files",
+    "ServerlessPlatform": "scenarios.serverless_source",
+    "ServerlessScenario": "scenarios.serverless",
+    "ServerlessSynthetic": "scenarios.serverless_source",
     "Synthetic": "scenarios.source",
     "add_placement": "policies.catalog",
     "compare": "bench.compare",
     "configure": "settings",
     "find_policy": "policies.catalog",
     "find_scenario": "scenarios.catalog",
+    "find_serverless": "scenarios.catalog",
+    "find_source": "scenarios.catalog",
     "make_jobs": "scenarios.types",
     "metrics_of": "envs.cluster.metrics",
     "show_results": "bench.report",

@@ -199,8 +199,8 @@ def _check_functions(scenario: ServerlessScenario) -> None:
                 f"legal: one per configuration, {scenario.grid.size}"
             )
     for workflow in scenario.workflows:
-        for stage, function in enumerate(workflow.functions):
-            check_whole(f"function of stage {stage} of {workflow.name}", function, 0, len(scenario.functions) - 1)
+        for stage, index in enumerate(workflow.functions):
+            check_whole(f"function of stage {stage} of {workflow.name}", index, 0, len(scenario.functions) - 1)
 
 
 def _check_invokers(scenario: ServerlessScenario) -> None:

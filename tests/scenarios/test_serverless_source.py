@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -250,3 +251,11 @@ def test_the_two_kinds_are_told_apart() -> None:
         find_source("strict-hevy")
     with pytest.raises(InputError, match="unknown scenario 'overlaod'; did you mean overload"):
         find_serverless("overlaod")
+
+
+def test_the_docs_name_every_scenario_function_workflow_and_knob() -> None:
+    docs = (Path(__file__).parents[2] / "docs" / "serverless_scenarios.md").read_text()
+    scenarios = [find_serverless(name).build(0) for name in WARM if name != "tiny-serverless"]
+    parts = [part.name for scenario in scenarios for part in (*scenario.functions, *scenario.workflows)]
+    names = {*WARM, *parts, *(knob for name in WARM for knob in knobs(find_serverless(name)))}
+    assert {name for name in names if f"`{name}`" not in docs} == set()
