@@ -45,12 +45,17 @@ class RefWorld:
 
 @dataclass
 class RefResult:
-    """What became of a finished tracked job; `run_slowdown` is the mean of score x penalty over its rounds."""
+    """What became of a finished tracked job.
+
+    `run_slowdown` is the mean of score x penalty over the rounds it ran, `contention` that of max(1, demand of all who
+    are active / GPUs) over all its rounds.
+    """
 
     start_s: float
     finish_s: float
     preemptions: int
     run_slowdown: float
+    contention: float
 
 
 @dataclass
@@ -68,6 +73,7 @@ class JobState:
     start_s: float | None = None
     preemptions: int = 0
     slowdown_sum: float = 0.0
+    contention: list[float] = field(default_factory=list)  # of each of its rounds
 
 
 Allocator = Callable[[RefWorld, list[int], RefJob], list[int] | None]  # (world, free ids ascending, job) -> gang
@@ -108,7 +114,9 @@ def simulate(
             active.append(JobState(index, jobs[index]))
         queue = sorted(active, key=lambda state: (not state.promoted, order_key(world, state, order), state.index))
         gangs = plan(world, queue, placement, sticky, backfill)
+        contention = max(1.0, sum(state.job.demand for state in active) / len(all_gpus(world)))
         for state in queue:
+            state.contention.append(contention)
             _execute(world, state, gangs.get(state.index, []), now_s)
         if trace is not None:
             trace.append((now_s, {index: list(gangs[index]) for index in sorted(gangs)}))
@@ -151,7 +159,9 @@ def gang_slowdown(world: RefWorld, job: RefJob, gpus: list[int]) -> float:
 def _result(state: JobState, now_s: float) -> RefResult:
     """A job finishes at a round boundary (the public simulator of PAL, completion)."""
     assert state.start_s is not None
-    return RefResult(state.start_s, now_s, state.preemptions, state.slowdown_sum / state.attained_rounds)
+    contention = sum(state.contention) / len(state.contention)
+    run_slowdown = state.slowdown_sum / state.attained_rounds
+    return RefResult(state.start_s, now_s, state.preemptions, run_slowdown, contention)
 
 
 def _execute(world: RefWorld, state: JobState, gpus: list[int], now_s: float) -> None:

@@ -62,7 +62,8 @@ class ReferenceWorld:
         """Process events until a decision is due: the queue it is for, or None when the episode is over."""
         self.cursor = None
         while not self.over:
-            eligible = [queue for queue in self.queues if self.is_eligible(queue)]
+            free = self.controller_free <= self.now
+            eligible = [queue for queue in self.queues if free and self.is_eligible(queue)]
             if all(request.ended for request in self.requests if request.counted):
                 self.over = True
             elif eligible:
@@ -93,6 +94,7 @@ class ReferenceWorld:
         events = [task.end for task in self.running]
         events += [container.stamp for container in self.preparing]
         events += [request.joins for request in self.coming]
+        events += [self.controller_free] if self.controller_free > self.now else []
         if not events:
             self.over = True
         elif min(events) > self.horizon:
@@ -162,7 +164,7 @@ class ReferenceWorld:
         if not self.legal()[action]:
             raise ValueError(f"action {action} is not legal for queue {queue.index} at tick {self.now}")
         self.cursor = None
-        self.controller_free = max(self.controller_free, self.now) + self.overhead
+        self.controller_free = self.now + self.overhead
         if action == self.WAIT:
             self.wait(queue)
             return

@@ -321,11 +321,11 @@ def test_a_request_is_shed_once() -> None:
 
 
 def test_every_visit_takes_the_controller_its_time() -> None:
-    # 2 per visit: WAIT until 2, the next visit's task starts at 4 and ends at 14; the request of 3 is looked at then,
-    # but the controller is busy until 4: 6. Queue 0 is free again at 14: 16.
+    # 2 per visit: WAIT until 2; the visit of 2 starts a task at 4, which ends at 14; the request of 3 is looked at when
+    # the controller is free, at 4, and starts at 6. Something is released at 14: queue 0 starts at 16.
     duo = (pipeline(0, name="w0"), pipeline(0, name="w1"))
     toy = world([0.0, 0.0, 3.0, 50.0], workflows=duo, of=[0, 1, 1, 1], overhead_ms=2.0)
-    play(toy, (0.0, 0, WAIT), (0.0, 1, ONE), (3.0, 1, ONE), (14.0, 0, ONE), (50.0, 1, ONE))
+    play(toy, (0.0, 0, WAIT), (2.0, 1, ONE), (4.0, 1, ONE), (14.0, 0, ONE), (50.0, 1, ONE))
     toy.visit()
     assert [task.start / 100 for task in toy.log] == [4.0, 6.0, 16.0, 52.0]
 

@@ -1,0 +1,57 @@
+"""Containers that no task uses: warm, under preparation, or forgotten after their keep-alive."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .state import EMPTY, NEVER
+
+
+def is_kept(stamp: jax.Array, now: jax.Array, keep_alive: jax.Array) -> jax.Array:
+    """Idle or under preparation, and not yet removed."""
+    return stamp > now - keep_alive
+
+
+def is_warm(stamp: jax.Array, now: jax.Array, keep_alive: jax.Array) -> jax.Array:
+    """Ready to run a task."""
+    return is_kept(stamp, now, keep_alive) & (stamp <= now)
+
+
+def stamps_of(stamp: jax.Array, invoker: jax.Array, function: jax.Array) -> jax.Array:
+    """Stamps of one function's containers on one invoker [N]."""
+    return lax.dynamic_slice(stamp, (invoker, function, np.int32(0)), (1, 1, stamp.shape[2]))[0, 0]
+
+
+def put(stamp: jax.Array, invoker: jax.Array, function: jax.Array, tick: jax.Array, wanted: jax.Array) -> jax.Array:
+    """Add a container stamped `tick` where `wanted`; it takes the place that has been empty or useless longest."""
+    row = stamps_of(stamp, invoker, function)
+    place = jnp.arange(row.shape[0]) == jnp.argmin(row)
+    return _write(stamp, jnp.where(wanted & place, tick, row), invoker, function)
+
+
+def take(
+    stamp: jax.Array,
+    invoker: jax.Array,
+    function: jax.Array,
+    now: jax.Array,
+    keep_alive: jax.Array,
+    wanted: jax.Array,
+) -> jax.Array:
+    """Remove the warm container that was used last, where `wanted` and there is one."""
+    row = stamps_of(stamp, invoker, function)
+    usable = jnp.where(is_warm(row, now, keep_alive), row, EMPTY)
+    best = jnp.max(usable)
+    place = (jnp.arange(row.shape[0]) == jnp.argmax(usable)) & (best > EMPTY)
+    return _write(stamp, jnp.where(wanted & place, EMPTY, row), invoker, function)
+
+
+def next_ready(stamp: jax.Array, now: jax.Array) -> jax.Array:
+    """First tick after `now` at which a container is ready."""
+    return jnp.min(jnp.where(stamp > now, stamp, NEVER))
+
+
+def _write(stamp: jax.Array, row: jax.Array, invoker: jax.Array, function: jax.Array) -> jax.Array:
+    return lax.dynamic_update_slice(stamp, row[None, None], (invoker, function, np.int32(0)))

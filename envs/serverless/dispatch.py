@@ -1,0 +1,97 @@
+"""Which invoker gets a task: locality, then warm containers, then whoever has room (ESG_Dispatch, a reconstruction)."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ..core import pytree
+from .containers import is_warm
+from .queues import first_jobs
+from .state import State, World
+
+NOWHERE = 2**30
+_TIER = 2**24
+_PIECES = 2**12
+
+
+@pytree
+class Site:
+    """What dispatch needs to know of the queue at the cursor."""
+
+    queue: jax.Array  # [] int32
+    function: jax.Array  # [] int32
+    length: jax.Array  # [] int32
+    request: jax.Array  # [L] int32, from the head on; rubbish beyond the length
+    origin: jax.Array  # [L, P] int32
+    deadline: jax.Array  # [] int32 tick of the head request
+    warm: jax.Array  # [I] bool an idle container of the function is there
+    local: jax.Array  # [I, B] int32 input pieces of a batch of each level that lie there
+    anywhere: jax.Array  # [] bool tier 3 is open: an entry stage, or no warm container at all
+    in_time: jax.Array  # [] bool a cold start ends before the head's deadline
+
+
+def site_of(world: World, state: State, queue: jax.Array) -> Site:
+    """The site of `queue`."""
+    most = state.tasks.row.shape[1] - 4
+    function = world.queue_function[queue]
+    request, origin = first_jobs(state.queues, queue, most)
+    head = request[0]
+    deadline = world.arrival[head] + world.deadline_ticks[world.queue_workflow[queue]]
+    warm = jnp.any(is_warm(state.invokers.stamp[:, function], state.now, world.keep_alive), axis=1)
+    lies = origin[None] == jnp.arange(warm.shape[0], dtype=jnp.int32)[:, None, None]  # [I, L, P]
+    pieces = jnp.sum(lies, axis=2, dtype=jnp.int32)
+    within = jnp.arange(most)[None, :] < world.batches[:, None]  # [B, L]
+    return Site(
+        queue=queue,
+        function=function,
+        length=state.queues.length[queue],
+        request=request,
+        origin=origin,
+        deadline=deadline,
+        warm=warm,
+        local=jnp.sum(jnp.where(within[None], pieces[:, None], 0), axis=2, dtype=jnp.int32),
+        anywhere=(world.queue_stage[queue] == 0) | ~jnp.any(warm),
+        in_time=world.cold_ticks[function] < deadline - state.now,
+    )
+
+
+def dispatchable(world: World, state: State, site: Site) -> jax.Array:
+    """Configurations [B, C, G] that some invoker could run now, whatever the queue's length."""
+    invokers = state.invokers
+    fits = (invokers.free_vcpu[:, None, None] >= world.vcpus[None, :, None]) & (
+        invokers.free_vgpu[:, None, None] >= world.vgpus[None, None, :]
+    )  # [I, C, G]
+    usable = jnp.any(fits & (site.warm | site.anywhere)[:, None, None], axis=0)
+    near = (site.local > 0) & world.locality & site.in_time
+    nearby = jnp.any(fits[:, None] & near[:, :, None, None], axis=0)  # [B, C, G]
+    return usable[None] | nearby
+
+
+def legal_configs(world: World, state: State, site: Site) -> jax.Array:
+    """Configurations [X] that a decision may name: dispatchable, and the queue holds the batch."""
+    enough = world.batches <= site.length
+    return (dispatchable(world, state, site) & enough[:, None, None]).ravel()
+
+
+def invoker_for(
+    world: World, state: State, site: Site, level: jax.Array, vcpu: jax.Array, vgpu: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """(invoker, whether there is one) for a batch of `level` on `vcpu` and `vgpu`; ties go to the lowest id."""
+    invokers, number = state.invokers, jnp.arange(site.warm.shape[0], dtype=jnp.int32)
+    fits = (invokers.free_vcpu >= vcpu) & (invokers.free_vgpu >= vgpu)
+    pieces = jnp.where(world.locality, site.local[:, level], 0)
+    near, most_pieces = pieces > 0, _PIECES - pieces
+    rank = jnp.where(
+        site.warm,
+        jnp.where(near, most_pieces, _TIER + invokers.free_vgpu),
+        jnp.where(
+            near & site.in_time,
+            2 * _TIER + most_pieces,
+            jnp.where(site.anywhere, 3 * _TIER + world.walk[site.function], NOWHERE),
+        ),
+    )
+    # A warm invoker can still be met on the walk, but its own tier comes first.
+    rank = jnp.where(fits, rank, NOWHERE)
+    best = jnp.min(rank)
+    return jnp.min(jnp.where(rank == best, number, NOWHERE)), best < NOWHERE

@@ -1,0 +1,91 @@
+"""AFW queues: first in, first out, with a slice of the first jobs at hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .state import NO_TICKET, Queues
+
+
+def empty_queues(queues: int, places: int, most: int, predecessors: int) -> Queues:
+    """Q queues of `places` K each, for batches of at most `most` L jobs."""
+    width = places + 2 * most
+    none = jnp.zeros(queues, jnp.int32)
+    return Queues(
+        request=jnp.full((queues, width), -1, jnp.int32),
+        origin=jnp.full((queues, width, predecessors), -1, jnp.int32),
+        head=none,
+        length=none,
+        waiting=jnp.zeros(queues, bool),
+        ticket=jnp.full(queues, NO_TICKET, jnp.int32),
+        fails=none,
+    )
+
+
+def has_room(queues: Queues, most: int) -> jax.Array:
+    """Whether every queue can take `most` more jobs [] bool."""
+    places = queues.request.shape[1] - 2 * most
+    return jnp.max(queues.length) + 2 * most <= places
+
+
+def first_jobs(queues: Queues, queue: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
+    """(requests [L], origins [L, P]) from the head on; beyond the length there is rubbish."""
+    start = queues.head[queue] + most
+    request = lax.dynamic_slice(queues.request, (queue, start), (1, most))[0]
+    origin = lax.dynamic_slice(queues.origin, (queue, start, np.int32(0)), (1, most, queues.origin.shape[2]))[0]
+    return request, origin
+
+
+def push(queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array, count: jax.Array) -> Queues:
+    """The first `count` of `request` [L], `origin` [L, P] join `queue` in order; it stops waiting. Needs `has_room`."""
+    most = request.shape[0]
+    places = queues.request.shape[1] - 2 * most
+    tail = (queues.head[queue] + queues.length[queue]) % places
+    # The circle's ends are kept twice: its first L places behind the last, its last L before the first.
+    copy = jnp.where(tail < most, tail + places, jnp.where(tail > places - most, tail - places, tail))
+    here = (jnp.arange(queues.length.shape[0]) == queue) & (count > 0)
+
+    def write(table: jax.Array, at: jax.Array, rows: jax.Array) -> jax.Array:
+        start = (queue, at + most) + (np.int32(0),) * (table.ndim - 2)
+        # Nothing joins: what stands there is written back.
+        present = lax.dynamic_slice(table, start, (1, *rows.shape))
+        return lax.dynamic_update_slice(table, jnp.where(count > 0, rows[None], present), start)
+
+    return replace(
+        queues,
+        request=write(write(queues.request, tail, request), copy, request),
+        origin=write(write(queues.origin, tail, origin), copy, origin),
+        length=jnp.where(here, queues.length + count, queues.length),
+        waiting=queues.waiting & ~here,
+    )
+
+
+def pop(queues: Queues, queue: jax.Array, count: jax.Array, most: int) -> Queues:
+    """The first `count` jobs leave `queue`."""
+    places = queues.request.shape[1] - 2 * most
+    here = jnp.arange(queues.length.shape[0]) == queue
+    return replace(
+        queues,
+        head=jnp.where(here, (queues.head + count) % places, queues.head),
+        length=jnp.where(here, queues.length - count, queues.length),
+    )
+
+
+def enlarge(queues: Queues, places: int, most: int) -> Queues:
+    """The same queues with `places` places each."""
+    held = queues.request.shape[1] - 2 * most
+    at = (queues.head[:, None] + jnp.arange(held)[None, :]) % held + most
+    fresh = empty_queues(queues.length.shape[0], places, most, queues.origin.shape[2])
+    request = jnp.take_along_axis(queues.request, at, axis=1)
+    origin = jnp.take_along_axis(queues.origin, at[:, :, None], axis=1)
+    return replace(
+        queues,
+        request=lax.dynamic_update_slice(fresh.request, request, (0, most)),
+        origin=lax.dynamic_update_slice(fresh.origin, origin, (0, most, 0)),
+        head=jnp.zeros_like(queues.head),
+    )
