@@ -38,12 +38,13 @@ Cell = tuple[str, str, int]
 class RowStore:
     """Rows in memory and, with a folder, in `DIR/rows.csv`.
 
-    Raises `InputError` where the folder cannot be written or its rows.csv is not one of ours.
+    Raises `InputError` where the folder cannot be written or its rows.csv is not one of ours, or of a version that
+    had fewer metrics.
     """
 
     def __init__(self, folder: Path | None, metrics: Sequence[str]) -> None:
         """Open `folder` (made if absent) and read the finished cells of an earlier run."""
-        self._metrics = frozenset(metrics)
+        self._metrics = tuple(metrics)
         self._path = folder / "rows.csv" if folder else None
         self._cells: dict[Cell, list[ResultRow]] = {}
         self.torn = False
@@ -101,7 +102,8 @@ class RowStore:
         for row in _parse(path, whole):
             self._cells.setdefault((row.scenario, row.policy, row.seed), []).append(row)
         self._drop_repeats(path)
-        partial = [c for c, rows in self._cells.items() if {row.metric for row in rows} < self._metrics]
+        self._refuse_fewer_metrics(path)
+        partial = [c for c, rows in self._cells.items() if {row.metric for row in rows} < set(self._metrics)]
         self.torn |= bool(partial) or not text.endswith("\n")
         if self.torn:
             for cell in partial:
@@ -116,6 +118,14 @@ class RowStore:
                 raise InputError(f"{path}: {cell[0]}, {cell[1]}, seed {cell[2]} has two results; choose another --out")
             self.torn |= len(once) < len(rows)
             self._cells[cell] = list(once.values())
+
+    def _refuse_fewer_metrics(self, path: Path) -> None:
+        """A metric that no cell has was unknown to the writer, unless it was killed in its first cell."""
+        known = {row.metric for row in self.rows}
+        absent = [metric for metric in self._metrics if metric not in known]
+        killed = len(self._cells) == 1 and absent == list(self._metrics[-len(absent) :])
+        if self._cells and absent and not killed:
+            raise InputError(f"{path}: results of another version, without {', '.join(absent)}; choose another --out")
 
     def _write(self, path: Path, rows: Sequence[ResultRow], mode: str) -> None:
         text = io.StringIO()

@@ -128,6 +128,28 @@ def test_a_cell_without_all_its_metrics_is_computed_again_wherever_it_stands(two
     assert store(two_cells.parent).rows == cell(2)
 
 
+@pytest.mark.parametrize(("seeds", "absent"), [((1, 2), "ftf"), ((1,), "ftf"), ((1, 2), "ftf, unfinished")])
+def test_results_of_a_version_with_fewer_metrics_are_refused_and_left_untouched(
+    tmp_path: Path, seeds: tuple[int, ...], absent: str
+) -> None:
+    old = store(tmp_path)
+    for seed in seeds:
+        old.add(cell(seed))
+    del old
+    text = (tmp_path / "rows.csv").read_text()
+    now = [METRICS[0], "ftf", METRICS[1]] if absent == "ftf" else [*METRICS, "ftf", "unfinished"]
+    with pytest.raises(InputError, match=f"of another version, without {absent}; choose another --out"):
+        RowStore(tmp_path, now)
+    assert (tmp_path / "rows.csv").read_text() == text
+
+
+def test_the_first_cell_of_a_killed_run_is_computed_again(tmp_path: Path) -> None:
+    store(tmp_path).add(cell(1)[:1])
+    again = store(tmp_path)
+    assert again.torn
+    assert again.rows == []
+
+
 def test_zero_bytes_left_by_a_crashed_disk_are_cut_off(two_cells: Path) -> None:
     with two_cells.open("ab") as file:
         file.write(bytes(50))
