@@ -21,6 +21,8 @@ JOB_COLUMNS = (
     "jct_s",
     "run_slowdown",
     "preemptions",
+    "contention",
+    "ftf",
 )
 
 

@@ -109,11 +109,11 @@ def test_simulate_says_that_a_policy_is_clairvoyant(capsys: pytest.CaptureFixtur
 def test_simulate_writes_one_row_per_job(folder: Path) -> None:
     assert run("simulate", "tiny", "--jobs-out", "jobs.csv") == 0
     assert Path("jobs.csv").read_text().splitlines() == [
-        "job_id,arrival_s,start_s,finish_s,demand,app_class,jct_s,run_slowdown,preemptions",
-        "0,0,0,120,2,A,120,1,0",
-        "1,0,0,60,1,B,60,1,0",
-        f"2,30,60,240,2,A,210,{3.5 / 3!r},1",
-        "3,60,120,240,1,A,180,1,0",
+        "job_id,arrival_s,start_s,finish_s,demand,app_class,jct_s,run_slowdown,preemptions,contention,ftf",
+        f"0,0,0,120,2,A,120,1,0,1.125,{120 / (120 * 1.125)!r}",
+        "1,0,0,60,1,B,60,1,0,1,1",
+        f"2,30,60,240,2,A,210,{3.5 / 3!r},1,{3.25 / 3!r},{210 / (120 * (3.25 / 3))!r}",
+        f"3,60,120,240,1,A,180,1,0,{3.25 / 3!r},{180 / (120 * (3.25 / 3))!r}",
     ]
 
 

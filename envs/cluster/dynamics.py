@@ -12,29 +12,30 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .state import FREE, NEVER, Ledger, Slots, State, World
+from .fairness import contended_gpu_rounds, recount
+from .state import FREE, NEVER, Contention, Ledger, Slots, State, World, empty_ledger, empty_slots
 
 
 def initial_state(world: World, capacity: int) -> State:
     """State at round 0 with the first arrivals in place; `capacity` is A, the number of slots."""
-    rows = world.demand.shape[0]
     nodes, places = world.pm_score.shape[1:]
     zero = jnp.int32(0)
     state = State(
         round=zero,
         next_job=zero,
         count=zero,
-        slots=_empty_slots(world, capacity),
+        slots=empty_slots(world, capacity),
         owner=jnp.full((nodes, places), FREE, jnp.int32),
         changed=jnp.bool_(False),
         unfinished=jnp.sum(world.tracked, dtype=jnp.int32),
         flow=jnp.zeros(2, world.iterations.dtype),
         finished=zero,
         busy_gpu_rounds=zero,
+        contention=Contention(gpus=jnp.int32(nodes * places), since=zero, gpu_rounds=zero),
         overflow=jnp.bool_(False),
         broken=jnp.bool_(False),
         profile=world.profile,
-        ledger=_empty_ledger(world, rows),
+        ledger=empty_ledger(world),
     )
     return _arrive(world, state)
 
@@ -70,7 +71,7 @@ def advance(world: World, state: State) -> State:
 
 def grow(world: World, state: State, capacity: int) -> State:
     """`state` with room for `capacity` active jobs; those that found no slot are seated, and the episode goes on."""
-    blank = _empty_slots(world, capacity - state.slots.job.shape[0])
+    blank = empty_slots(world, capacity - state.slots.job.shape[0])
     slots = jax.tree.map(lambda old, new: jnp.concatenate([old, new]), state.slots, blank)
     return _arrive(world, replace(state, slots=slots, overflow=jnp.bool_(False)))
 
@@ -131,6 +132,7 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
     """Write finished jobs to the ledger and close the gaps they leave; slots stay in arrival order."""
     slots, ledger = state.slots, state.ledger
     capacity = over.shape[0]
+    contended = contended_gpu_rounds(state.contention, state.round) - slots.contended_gpu_rounds
     row = jnp.where(over, slots.job, world.demand.shape[0])
     ledger = Ledger(
         app_class=ledger.app_class.at[row].set(slots.app_class, mode="drop"),
@@ -140,11 +142,12 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
         service=ledger.service.at[row].set(slots.attained, mode="drop"),
         slowdown_sum=ledger.slowdown_sum.at[row].set(slots.slowdown_sum, mode="drop"),
         preemptions=ledger.preemptions.at[row].set(slots.preemptions, mode="drop"),
+        contended_gpu_rounds=ledger.contended_gpu_rounds.at[row].set(contended, mode="drop"),
     )
     live = (jnp.arange(capacity) < state.count) & ~over
     target = jnp.where(live, jnp.cumsum(live) - 1, capacity).astype(jnp.int32)
     source = jnp.full(capacity, capacity, jnp.int32).at[target].set(jnp.arange(capacity, dtype=jnp.int32), mode="drop")
-    blank = _empty_slots(world, 1)
+    blank = empty_slots(world, 1)
     slots = jax.tree.map(lambda x, b: jnp.concatenate([x, b])[source], slots, blank)
     held = state.owner != FREE
     moved = target[jnp.where(held, state.owner, 0)]
@@ -156,6 +159,7 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
         owner=jnp.where(held & (moved < capacity), moved, FREE),
         unfinished=state.unfinished - jnp.sum(over & state.slots.tracked, dtype=jnp.int32),
         finished=state.finished + ended,
+        contention=recount(state.contention, state.round, slots.demand, state.owner.size),
         ledger=ledger,
     )
 
@@ -178,14 +182,17 @@ def _seat(world: World, state: State) -> State:
     new = (place >= 0) & (world.arrival_round[job] <= state.round)
     seated = jnp.sum(new, dtype=jnp.int32)
     next_job = state.next_job + seated
+    demand = jnp.where(new, world.demand[job], slots.demand)
+    contention = recount(state.contention, state.round, demand, state.owner.size)
     slots = replace(
         slots,
         job=jnp.where(new, job, slots.job),
-        demand=jnp.where(new, world.demand[job], slots.demand),
+        demand=demand,
         app_class=jnp.where(new, world.app_class[job], slots.app_class),
         iterations=jnp.where(new, world.iterations[job], slots.iterations),
         iter_s=jnp.where(new, world.iter_s[job], slots.iter_s),
         tracked=jnp.where(new, world.tracked[job], slots.tracked),
+        contended_gpu_rounds=jnp.where(new, contention.gpu_rounds, slots.contended_gpu_rounds),
     )
     so_far_s = jnp.where(new & slots.tracked, state.round * world.round_s - world.arrival_s[job], 0.0)
     return replace(
@@ -195,6 +202,7 @@ def _seat(world: World, state: State) -> State:
         slots=slots,
         changed=jnp.bool_(True),
         flow=state.flow + _flow(slots, so_far_s),
+        contention=contention,
         overflow=state.overflow | (world.arrival_round[next_job] <= state.round),
     )
 
@@ -203,40 +211,3 @@ def _flow(slots: Slots, time_s: jax.Array) -> jax.Array:
     """Time in the system [A] summed over jobs: in seconds, and in units of each job's ideal run time."""
     ideal_s = jnp.maximum(slots.iterations * slots.iter_s, jnp.finfo(time_s.dtype).tiny)
     return jnp.stack([jnp.sum(time_s), jnp.sum(time_s / ideal_s)])
-
-
-def _empty_slots(world: World, capacity: int) -> Slots:
-    whole = jnp.zeros(capacity, jnp.int32)
-    real = jnp.zeros(capacity, world.iterations.dtype)
-    no = jnp.zeros(capacity, bool)
-    return Slots(
-        job=jnp.full(capacity, world.demand.shape[0] - 1, jnp.int32),
-        demand=whole,
-        app_class=whole,
-        iterations=real,
-        iter_s=jnp.ones_like(real),
-        done=real,
-        attained=whole,
-        running=no,
-        slowdown=real,
-        slowdown_sum=real,
-        start_round=jnp.full(capacity, NEVER, jnp.int32),
-        waited=whole,
-        promoted=no,
-        tracked=no,
-        debt_s=real,
-        preemptions=whole,
-    )
-
-
-def _empty_ledger(world: World, rows: int) -> Ledger:
-    whole = jnp.zeros(rows, jnp.int32)
-    return Ledger(
-        app_class=whole,
-        demand=whole,
-        start_round=jnp.full(rows, NEVER, jnp.int32),
-        finish_round=jnp.full(rows, NEVER, jnp.int32),
-        service=whole,
-        slowdown_sum=jnp.zeros(rows, world.iterations.dtype),
-        preemptions=whole,
-    )

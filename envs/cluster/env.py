@@ -51,7 +51,7 @@ class EnvState:
     window: Window  # of the plan
     memory: Any  # of the base policy, its order included
     key: jax.Array  # [2] uint32
-    paid_round: jax.Array  # [] int32, rewards were paid up to here; -1 before the first
+    paid: jax.Array  # [] what rewards were paid for so far, see `raw_reward`
 
 
 @pytree
@@ -76,7 +76,7 @@ def reset(process: ClusterProcess, worlds: World, data: Any, index: jax.Array, k
         window=window_of(process.space, cluster, plan, memory.sequence),
         memory=memory,
         key=key,
-        paid_round=jnp.int32(-1),
+        paid=jnp.zeros((), cluster.flow.dtype),
     )
     return _decide(process, pick(worlds, index), data, state)
 
@@ -136,15 +136,16 @@ def _pass_time(
     start = cluster.round
     cluster = _run(process, world, cluster, owner)
     over = is_over(world, cluster)
+    reward, paid = raw_reward(process.reward, world, cluster, state.paid)
     done = Step(
-        reward=raw_reward(process.reward, world, cluster, state.paid_round),
+        reward=reward,
         terminated=cluster.unfinished == 0,
         truncated=over & (cluster.unfinished > 0),
         illegal=illegal,
         rounds=cluster.round - start,
     )
     cluster = replace(cluster, flow=jnp.zeros_like(cluster.flow))
-    return _decide(process, world, data, replace(state, cluster=cluster, paid_round=cluster.round)), done
+    return _decide(process, world, data, replace(state, cluster=cluster, paid=paid)), done
 
 
 def _run(process: ClusterProcess, world: World, cluster: State, owner: jax.Array) -> State:

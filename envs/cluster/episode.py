@@ -17,6 +17,7 @@ from ...scenarios.errors import InputError
 from ..core import Act, loop_until, pytree
 from .bank import Bank, pick
 from .dynamics import advance, apply_plan, grow, initial_state, is_over
+from .fairness import contended_gpu_rounds
 from .state import State, World
 from .view import View, observe
 from .world import bucket
@@ -71,6 +72,8 @@ class Outcome:
     rounds: int
     """Planning rounds executed; empty stretches are skipped."""
     busy_gpu_rounds: int
+    contended_gpu_rounds: NDArray[np.int32]
+    """From the job's first round to its finish, or to the end of the episode."""
     slots: int
     """Room that the episode needed for active jobs."""
     stream_ended: bool
@@ -150,6 +153,7 @@ def outcome_of(state: State, jobs: int, rounds: int) -> Outcome:
     """What `state` says of its first `jobs` jobs after `rounds` planning rounds."""
     ledger = state.ledger
     slots, count = state.slots, int(state.count)
+    so_far = contended_gpu_rounds(state.contention, state.round) - slots.contended_gpu_rounds
     # Jobs that still run at the horizon have a start and preemptions too.
     open_jobs = np.asarray(slots.job)[:count]
 
@@ -167,6 +171,7 @@ def outcome_of(state: State, jobs: int, rounds: int) -> Outcome:
         last_round=int(state.round),
         rounds=rounds,
         busy_gpu_rounds=int(state.busy_gpu_rounds),
+        contended_gpu_rounds=column(ledger.contended_gpu_rounds, so_far),
         slots=slots.job.shape[0],
         stream_ended=int(state.next_job) >= jobs,
     )

@@ -71,6 +71,20 @@ METRICS: tuple[Metric, ...] = (
         lambda record: float((record.jobs.jct_s / record.jobs.work_s).mean()),
     ),
     Metric(
+        "mean_ftf",
+        "1",
+        LOWER,
+        "mean of JCT / (ideal run time x contention), contention: mean per round of max(1, active demand / GPUs)",
+        lambda record: float(record.jobs.ftf.mean()),
+    ),
+    Metric(
+        "max_ftf",
+        "1",
+        LOWER,
+        "finish-time fairness (Themis, NSDI 2020) of the job that has the worst; mean_ftf says how it is measured",
+        lambda record: float(record.jobs.ftf.max()),
+    ),
+    Metric(
         "preemptions",
         "1",
         LOWER,

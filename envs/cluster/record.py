@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...scenarios.types import ClusterScenario
 from .episode import Outcome
 from .state import NEVER
+from .world import arrival_rounds
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +34,10 @@ class JobRecord:
     run_slowdown: Floats
     """Mean of PM score x penalty over the rounds run; NaN where the job never ran."""
     preemptions: NDArray[np.int32]
+    contention: Floats
+    """Mean over the job's rounds of max(1, demand of all active jobs / GPUs); NaN where no round passed."""
+    ftf: Floats
+    """Finish-time fairness: JCT / (work_s x contention), see `fairness`."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,9 @@ def make_record(scenario: ClusterScenario, policy: str, seed: int, outcome: Outc
     def seconds(rounds: NDArray[np.int32], missing: float) -> Floats:
         return np.where(rounds == NEVER, missing, rounds.astype(np.float64) * round_s)[keep]
 
-    arrival_s = jobs.arrival_s[keep]
+    arrival_s, work_s = jobs.arrival_s[keep], jobs.work_s[keep]
+    jct_s = seconds(outcome.finish_round, outcome.last_round * round_s) - arrival_s
+    contention = _contention(scenario, outcome)[keep]
     service = outcome.service[keep]
     return Record(
         scenario=scenario.name,
@@ -80,10 +87,12 @@ def make_record(scenario: ClusterScenario, policy: str, seed: int, outcome: Outc
             finish_s=seconds(outcome.finish_round, np.nan),
             demand=jobs.demand[keep],
             app_class=np.array(scenario.classes)[jobs.app_class[keep]],
-            work_s=jobs.work_s[keep],
-            jct_s=seconds(outcome.finish_round, outcome.last_round * round_s) - arrival_s,
+            work_s=work_s,
+            jct_s=jct_s,
             run_slowdown=np.where(service > 0, outcome.slowdown_sum[keep] / np.maximum(service, 1), np.nan),
             preemptions=outcome.preemptions[keep],
+            contention=contention,
+            ftf=jct_s / (work_s * contention),
         ),
         gpus=scenario.gpus,
         round_s=round_s,
@@ -91,3 +100,11 @@ def make_record(scenario: ClusterScenario, policy: str, seed: int, outcome: Outc
         rounds=outcome.rounds,
         busy_gpu_rounds=outcome.busy_gpu_rounds,
     )
+
+
+def _contention(scenario: ClusterScenario, outcome: Outcome) -> Floats:
+    """Mean contention over each job's rounds [J]."""
+    end_round = np.minimum(outcome.finish_round, outcome.last_round)
+    rounds = end_round - arrival_rounds(scenario.jobs.arrival_s, scenario.round_s)
+    passed = rounds > 0
+    return np.where(passed, outcome.contended_gpu_rounds / (scenario.gpus * np.where(passed, rounds, 1.0)), np.nan)

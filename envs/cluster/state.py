@@ -7,6 +7,7 @@ active jobs, V bins of the widest class. Times are whole rounds; only work and s
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 
 from ..core import pytree
 
@@ -70,6 +71,7 @@ class Slots:
     tracked: jax.Array  # [A] bool, False where empty
     debt_s: jax.Array  # [A] restart seconds still to pay
     preemptions: jax.Array  # [A] int32
+    contended_gpu_rounds: jax.Array  # [A] int32, the cluster's before the job's first round
 
 
 @pytree
@@ -83,6 +85,19 @@ class Ledger:
     service: jax.Array  # [J+1] int32 rounds scheduled, 0 while unfinished
     slowdown_sum: jax.Array  # [J+1]
     preemptions: jax.Array  # [J+1] int32
+    contended_gpu_rounds: jax.Array  # [J+1] int32 from the job's first round to its finish, 0 while unfinished
+
+
+@pytree
+class Contention:
+    """How many GPUs are contended, per round: all there are, or what the active jobs demand together if that is more.
+
+    It is brought up to date only where jobs come or go.
+    """
+
+    gpus: jax.Array  # [] int32, in every round from `since` on
+    since: jax.Array  # [] int32
+    gpu_rounds: jax.Array  # [] int32, summed over the rounds before `since`; wraps around, differences are right
 
 
 @pytree
@@ -99,7 +114,50 @@ class State:
     flow: jax.Array  # [2] since last read: time of tracked jobs in the system, in s and in their ideal run times
     finished: jax.Array  # [] int32 jobs finished, tracked or not
     busy_gpu_rounds: jax.Array  # [] int32, allocated GPUs summed over rounds
+    contention: Contention
     overflow: jax.Array  # [] bool, arrived jobs found no slot: `grow` before the next plan
     broken: jax.Array  # [] bool, a policy made a plan that is none: gangs not whole, or on GPUs that were not free
     profile: Profile
     ledger: Ledger
+
+
+def empty_slots(world: World, capacity: int) -> Slots:
+    """`capacity` slots that hold no job."""
+    whole = jnp.zeros(capacity, jnp.int32)
+    real = jnp.zeros(capacity, world.iterations.dtype)
+    no = jnp.zeros(capacity, bool)
+    return Slots(
+        job=jnp.full(capacity, world.demand.shape[0] - 1, jnp.int32),
+        demand=whole,
+        app_class=whole,
+        iterations=real,
+        iter_s=jnp.ones_like(real),
+        done=real,
+        attained=whole,
+        running=no,
+        slowdown=real,
+        slowdown_sum=real,
+        start_round=jnp.full(capacity, NEVER, jnp.int32),
+        waited=whole,
+        promoted=no,
+        tracked=no,
+        debt_s=real,
+        preemptions=whole,
+        contended_gpu_rounds=whole,
+    )
+
+
+def empty_ledger(world: World) -> Ledger:
+    """Nobody has finished."""
+    rows = world.demand.shape[0]
+    whole = jnp.zeros(rows, jnp.int32)
+    return Ledger(
+        app_class=whole,
+        demand=whole,
+        start_round=jnp.full(rows, NEVER, jnp.int32),
+        finish_round=jnp.full(rows, NEVER, jnp.int32),
+        service=whole,
+        slowdown_sum=jnp.zeros(rows, world.iterations.dtype),
+        preemptions=whole,
+        contended_gpu_rounds=whole,
+    )

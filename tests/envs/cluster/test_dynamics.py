@@ -95,7 +95,9 @@ def test_slots_are_doubled_where_more_jobs_are_active(monkeypatch: pytest.Monkey
     crowd = small_scenario([SmallJob(0, 1 + k % 9, 30 + k, k % 2) for k in range(100)])
     plain = run(crowd, "las+pal").jobs
     monkeypatch.setattr(episode, "FIRST_SLOTS", 32)
-    assert (run(crowd, "las+pal").jobs.finish_s == plain.finish_s).all()
+    grown = run(crowd, "las+pal").jobs
+    assert (grown.finish_s == plain.finish_s).all()
+    assert (grown.contention == plain.contention).all()
 
 
 def test_starving_jobs_are_promoted_under_artifact_alone() -> None:

@@ -28,12 +28,14 @@ SELECT_10 = {"action_mode": "select", "window": 4, "clairvoyant": True}
 CELL_0 = {"window": 6, "decide_every": 0}
 SELECT_1_SLOWDOWN = {"action_mode": "select", "window": 6, "decide_every": 1, "clairvoyant": True, "reward": "slowdown"}
 CELL_10_MAKESPAN = {"window": 6, "clairvoyant": True, "reward": "makespan"}
+SELECT_10_FTF = {"action_mode": "select", "window": 4, "reward": "ftf"}
 PROCESSES = {
     "cell-1-jct": CELL_1,
     "select-10-jct": SELECT_10,
     "cell-0-jct": CELL_0,
     "select-1-slowdown": SELECT_1_SLOWDOWN,
     "cell-10-makespan": CELL_10_MAKESPAN,
+    "select-10-ftf": SELECT_10_FTF,
 }
 
 
@@ -137,6 +139,7 @@ def owed(env: GpuClusterEnv, kind: str) -> float:
         "jct": (end_s - jobs.arrival_s).sum(),
         "slowdown": ((end_s - jobs.arrival_s) / jobs.work_s).sum(),
         "makespan": end_s.max() - jobs.arrival_s.min(),
+        "ftf": ((end_s - jobs.arrival_s) / (jobs.work_s * jobs.contention)).sum(),
     }[kind]
 
 
@@ -151,7 +154,7 @@ def test_raw_rewards_sum_to_minus_the_metric(name: str, choose: Chooser) -> None
     for world in range(WORLDS):
         infos = play(env, choose, world)
         total = sum(info["reward_raw"] for info in infos)
-        if kind == "slowdown":
+        if kind in ("slowdown", "ftf"):
             assert total == pytest.approx(-owed(env, kind), rel=1e-12)
         else:
             assert total == -owed(env, kind)
@@ -229,7 +232,7 @@ def test_rest_alone_is_the_base_policy(base: str, process: dict[str, Any]) -> No
     for world, record in enumerate(simulate(RANDOM, base, range(WORLDS))):
         play(env, rests, world)
         jobs = env.record().jobs
-        for column in ("job_id", "start_s", "finish_s", "run_slowdown", "preemptions"):
+        for column in ("job_id", "start_s", "finish_s", "run_slowdown", "preemptions", "contention", "ftf"):
             np.testing.assert_array_equal(getattr(jobs, column), getattr(record.jobs, column))
         assert env.record().last_round == record.last_round
         assert env.record().busy_gpu_rounds == record.busy_gpu_rounds

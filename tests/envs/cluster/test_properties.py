@@ -60,6 +60,7 @@ def test_scaling_all_seconds_scales_all_times(scenario: ClusterScenario, name: s
     assert (other.jct_s == plain.jct_s * power).all()
     assert (other.start_s == plain.start_s * power).all()
     assert (other.preemptions == plain.preemptions).all()
+    assert (other.contention == plain.contention).all()
 
 
 @settings(max_examples=60)

@@ -36,6 +36,10 @@ def test_every_job_starts_and_ends_as_in_the_reference(
     assert record.jobs.start_s.tolist() == [row.start_s for row in rows]
     assert record.jobs.finish_s.tolist() == [row.finish_s for row in rows]
     assert record.jobs.preemptions.tolist() == [row.preemptions for row in rows]
+    assert record.jobs.contention.tolist() == pytest.approx([row.contention for row in rows], rel=1e-12)
+    jct_s = [row.finish_s - scenario.jobs.arrival_s[job] for job, row in zip(tracked, rows, strict=True)]
+    ftf = [jct / (w * row.contention) for jct, w, row in zip(jct_s, scenario.jobs.work_s[tracked], rows, strict=True)]
+    assert record.jobs.ftf.tolist() == pytest.approx(ftf, rel=1e-12)
     assert record.jobs.run_slowdown.tolist() == pytest.approx([row.run_slowdown for row in rows], rel=1e-12)
 
 

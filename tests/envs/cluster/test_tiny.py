@@ -71,6 +71,9 @@ def test_times_and_metrics_under_pal() -> None:
         "makespan_s": 240.0,
         "utilization": 13 / 16,
         "mean_slowdown": (1 + 1 + 210 / 120 + 180 / 120) / 4,
+        # GPUs demanded per round: 3, 5, 3, 3 of 4; job 0 sees 1 and 1.25, jobs 2 and 3 see 1.25, 1 and 1.
+        "mean_ftf": pytest.approx((1 / 1.125 + 1 + (1.75 + 1.5) / (3.25 / 3)) / 4, rel=1e-15),
+        "max_ftf": 1.75 / (3.25 / 3),
         "preemptions": 1.0,
         "unfinished": 0.0,
     }
