@@ -36,5 +36,5 @@ clean:
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -c constraints.txt -e ".[learn,test,dev]"
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[learn,aquatope,test,dev]"
 	touch $@
