@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from math import gcd
+from typing import Any
 from zlib import crc32
 
 import jax
@@ -45,9 +46,8 @@ def stack(scenarios: Sequence[ServerlessScenario]) -> World:
     """Worlds of one platform, padded to one number of requests, leaves [M, ...]."""
     most = max(len(scenario.requests.arrival_ms) for scenario in scenarios)
     padded = -(-most // REQUEST_STEP) * REQUEST_STEP
-    worlds = [_world(scenario, padded) for scenario in scenarios]
-    columns = {field.name: np.stack([getattr(world, field.name) for world in worlds]) for field in fields(World)}
-    return World(**{name: jnp.asarray(column) for name, column in columns.items()})
+    worlds = [_columns(scenario, padded) for scenario in scenarios]
+    return World(**{f.name: jnp.asarray(np.stack([world[f.name] for world in worlds])) for f in fields(World)})
 
 
 def with_plan_delay(worlds: World, ticks: int) -> World:
@@ -71,31 +71,31 @@ def walk_of(name: str, invokers: int) -> NDArray[np.int32]:
     return place
 
 
-def _world(scenario: ServerlessScenario, requests: int) -> World:
+def _columns(scenario: ServerlessScenario, requests: int) -> dict[str, Any]:
     grid = scenario.grid
-    return World(
+    return {
         **_requests(scenario, requests),
         **_queues(scenario),
-        latency_ticks=latency_ticks(scenario),
-        cold_ticks=np.maximum(1, to_ticks(np.array([f.cold_start_ms for f in scenario.functions]))),
-        walk=np.stack([walk_of(function.name, scenario.invokers) for function in scenario.functions]),
-        batches=np.array(grid.batches, np.int32),
-        vcpus=np.array(grid.vcpus, np.int32),
-        vgpus=np.array(grid.vgpus, np.int32),
-        usd_per_tick=usd_per_tick(scenario),
-        vcpu=scenario.vcpu,
-        vgpu=scenario.vgpu,
-        warm=_stamps(scenario),
-        keep_alive=np.rint(min(scenario.keep_alive_s * TICKS_PER_S, NEVER // 2)).astype(np.int32),
-        prewarm=np.bool_(scenario.prewarm),
-        bill_cold=np.bool_(scenario.bill_cold),
-        locality=np.bool_(scenario.locality),
-        overhead=to_ticks(scenario.overhead_ms),
-        scan=np.int32(SCANS.index(scenario.scan)),
-        plan_delay=np.int32(0),
-        horizon=to_ticks(scenario.horizon_ms),
-        task_slots=np.zeros(int(tasks_at_once(scenario).sum()), np.int8),
-    )
+        "latency_ticks": latency_ticks(scenario),
+        "cold_ticks": np.maximum(1, to_ticks(np.array([f.cold_start_ms for f in scenario.functions]))),
+        "walk": np.stack([walk_of(function.name, scenario.invokers) for function in scenario.functions]),
+        "batches": np.array(grid.batches, np.int32),
+        "vcpus": np.array(grid.vcpus, np.int32),
+        "vgpus": np.array(grid.vgpus, np.int32),
+        "usd_per_tick": usd_per_tick(scenario),
+        "vcpu": scenario.vcpu,
+        "vgpu": scenario.vgpu,
+        "warm": _stamps(scenario),
+        "keep_alive": np.rint(min(scenario.keep_alive_s * TICKS_PER_S, NEVER // 2)).astype(np.int32),
+        "prewarm": np.bool_(scenario.prewarm),
+        "bill_cold": np.bool_(scenario.bill_cold),
+        "locality": np.bool_(scenario.locality),
+        "overhead": to_ticks(scenario.overhead_ms),
+        "scan": np.int32(SCANS.index(scenario.scan)),
+        "plan_delay": np.int32(0),
+        "horizon": to_ticks(scenario.horizon_ms),
+        "task_slots": np.zeros(int(tasks_at_once(scenario).sum()), np.int8),
+    }
 
 
 def _requests(scenario: ServerlessScenario, padded: int) -> dict[str, NDArray[np.generic]]:

@@ -1,0 +1,138 @@
+"""Whole episodes under a scheduler: one XLA program per shape and scheduler program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import Act, loop_until, pytree
+from .bank import Bank
+from .dispatch import site_of
+from .dynamics import decide, initial_state, most_jobs, settle
+from .queues import enlarge
+from .state import State, World
+from .view import Decision, View, observe
+from .world import rows
+
+FIRST_PLACES = 128
+"""Places per queue at first; doubled where more jobs wait."""
+THREADS = 2
+"""Episodes in flight at once; each is one single-threaded XLA program."""
+
+
+class Program(Protocol):
+    """A scheduler as pure functions; compared by identity, so that one program is compiled once per shape."""
+
+    @property
+    def start(self) -> Callable[[Any], Any]:
+        """Data -> memory before the first decision."""
+        ...
+
+    @property
+    def act(self) -> Act[Any, View, Any, Decision]:
+        """(data, view, memory, key) -> (decision, memory)."""
+        ...
+
+
+@pytree
+class Carry:
+    """An episode under way."""
+
+    state: State
+    memory: Any
+    misses: jax.Array  # [] int32 decisions that were not as planned
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Raw results of one episode."""
+
+    log: NDArray[np.int32]
+    """A row per task or shed request: start, end, billed ticks, cold, queue, invoker, config, batch, members."""
+    end: int
+    """Tick at which the episode was over."""
+    truncated: bool
+    visits: int
+    misses: int
+    seconds: float
+    """Wall time of the compiled episode."""
+
+
+def run_episodes(bank: Bank, program: Program, data: Any, seeds: Sequence[int], worlds: World) -> list[Outcome]:
+    """One episode per world of the bank (`worlds`: its worlds as the scheduler wants them); `seeds` [M] feed lots."""
+    run = partial(_run_one, bank, program, data, worlds)
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        first = pool.submit(run, 0, seeds[0]).result()  # compiles
+        return [first, *pool.map(run, range(1, len(bank)), seeds[1:])]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def begin(program: Program, places: int, logged: int, worlds: World, index: jax.Array, data: Any) -> Carry:
+    """World `index` at its first decision."""
+    world = rows(worlds, index)
+    return Carry(settle(world, initial_state(world, places, logged)), program.start(data), jnp.int32(0))
+
+
+def go_on(program: Program, carry: Carry, worlds: World, index: jax.Array, data: Any, key: jax.Array) -> Carry:
+    """Decide until the episode is over or a queue needs more places (pure)."""
+    world = rows(worlds, index)
+
+    def step(carry: Carry) -> Carry:
+        state = carry.state
+        site = site_of(world, state, state.cursor)
+        lot = jax.random.fold_in(key, state.visits)
+        decision, memory = program.act(data, observe(world, state, site), carry.memory, lot)
+        return Carry(settle(world, decide(world, state, site, decision.action)), memory, carry.misses + decision.missed)
+
+    return loop_until(lambda carry: carry.state.cursor < 0, step, carry)
+
+
+def widen(places: int, carry: Carry, worlds: World, index: jax.Array) -> Carry:
+    """The same moment with `places` places per queue."""
+    world = rows(worlds, index)
+    queues = enlarge(carry.state.queues, places, most_jobs(world))
+    return replace(carry, state=settle(world, replace(carry.state, queues=queues, overflow=jnp.bool_(False))))
+
+
+_begin = jax.jit(begin, static_argnums=(0, 1, 2))
+_go_on = jax.jit(go_on, static_argnums=0)
+_widen = jax.jit(widen, static_argnums=0)
+
+
+def log_rows(bank: Bank) -> int:
+    """Most tasks that an episode of any world can have: one per job, rounded up to few shapes."""
+    jobs = max(
+        int(np.take([w.stages for w in scenario.workflows], scenario.requests.workflow).sum())
+        for scenario in bank.scenarios
+    )
+    return -(-jobs // 1024) * 1024
+
+
+def _run_one(bank: Bank, program: Program, data: Any, worlds: World, index: int, seed: int) -> Outcome:
+    key, at, places = jax.random.key(seed), jnp.int32(index), FIRST_PLACES
+    start = time.perf_counter()
+    carry = _go_on(program, _begin(program, places, log_rows(bank), worlds, at, data), worlds, at, data, key)
+    while bool(carry.state.overflow):
+        places *= 2
+        carry = _go_on(program, _widen(places, carry, worlds, at), worlds, at, data, key)
+    state = carry.state
+    count = int(state.log.count)
+    return Outcome(
+        log=np.asarray(state.log.row)[:count],
+        end=int(state.now),
+        truncated=bool(state.truncated),
+        visits=int(state.visits),
+        misses=int(carry.misses),
+        seconds=time.perf_counter() - start,
+    )

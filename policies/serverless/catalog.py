@@ -1,0 +1,72 @@
+"""Serverless schedulers by name, and the grammar `NAME[:KNOB=VALUE...]` of their variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from ...scenarios.errors import InputError, unknown_name
+from .esg import Candidates, Esg, NoPath
+from .scheduler import Scheduler
+
+
+@dataclass(frozen=True)
+class SchedulerEntry:
+    """A catalog line: how to make a scheduler of a name, and what it is."""
+
+    make: Callable[[str], Scheduler]
+    about: str
+
+
+def _esg(name: str) -> Esg:
+    return Esg(name)
+
+
+def _esg_literal(name: str) -> Esg:
+    return Esg(name, margin=1.0, candidates=Candidates.PATHS, no_path=NoPath.BEST_EFFORT, retries=3, rescue=True)
+
+
+SCHEDULERS: dict[str, SchedulerEntry] = {
+    "esg": SchedulerEntry(_esg, "ours: ESG with a safety margin, no forced minimum, gives up lost requests"),
+    "esg-literal": SchedulerEntry(_esg_literal, "ESG (Hui et al., HPDC 2024) as described; a reconstruction"),
+}
+
+_SWITCH = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+
+
+def find_scheduler(text: str) -> Scheduler:
+    """The scheduler that `NAME[:KNOB=VALUE...]` names, e.g. `esg:margin=0.9:k=1`. Raises `InputError`."""
+    name, *settings = text.split(":")
+    if name not in SCHEDULERS:
+        raise unknown_name("scheduler", name, SCHEDULERS)
+    scheduler = SCHEDULERS[name].make(text)
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        available = knobs(scheduler)
+        if key not in available:
+            raise unknown_name(f"knob of {name}", key, available)
+        scheduler = replace(scheduler, **{key: _parse(key, value, available[key])})  # type: ignore[type-var]
+    return scheduler
+
+
+def knobs(scheduler: Any) -> dict[str, Any]:
+    """Every knob of a scheduler and its value."""
+    return {field.name: getattr(scheduler, field.name) for field in fields(scheduler) if field.name != "name"}
+
+
+def _parse(key: str, text: str, present: Any) -> Any:
+    if isinstance(present, bool):
+        if text.lower() not in _SWITCH:
+            raise InputError(f"{key} = '{text}'; legal: {', '.join(_SWITCH)}")
+        return _SWITCH[text.lower()]
+    if isinstance(present, StrEnum):
+        if text not in list(type(present)):
+            raise InputError(f"{key} = '{text}'; legal: {', '.join(type(present))}")
+        return type(present)(text)
+    try:
+        return type(present)(text)
+    except ValueError:
+        legal = {int: "a whole number", float: "a number"}.get(type(present), "text")
+        raise InputError(f"{key} = '{text}'; legal: {legal}") from None

@@ -1,0 +1,71 @@
+"""What a serverless scheduler is: a name, a host-side `bind`, a pure program, and how it wants its worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from ...envs.serverless.bank import Bank
+from ...envs.serverless.episode import Program
+from ...envs.serverless.state import World
+from ...envs.serverless.view import Decision, View
+
+
+class Scheduler(Protocol):
+    """A serverless scheduler. Those that share a `program` share its compilation; their data are its arguments."""
+
+    @property
+    def name(self) -> str:
+        """What the rows of a result call it."""
+        ...
+
+    @property
+    def program(self) -> Program:
+        """Pure JAX: start and act."""
+        ...
+
+    def bind(self, bank: Bank) -> Any:
+        """Host side, once per bank: a pytree of arrays that the program gets as `data`."""
+        ...
+
+    def adapt(self, worlds: World, data: Any) -> World:
+        """The worlds under the scheduler's own terms: planning time, dispatch without locality."""
+        ...
+
+
+@dataclass(frozen=True)
+class SchedulerProgram:
+    """A scheduler without memory or lots. `scores` [X]: its preference per configuration, -inf where it has none."""
+
+    act_now: Callable[[Any, View], Decision]
+    scores: Callable[[Any, View], jax.Array]
+
+    def start(self, data: Any) -> tuple[()]:
+        """Nothing to remember."""
+        return ()
+
+    def act(self, data: Any, view: View, memory: tuple[()], key: jax.Array) -> tuple[Decision, tuple[()]]:
+        """The decision for the queue at the cursor."""
+        return self.act_now(data, view), memory
+
+
+NONE = 2**31 - 1
+"""Rank of a configuration that is not a candidate."""
+
+
+def best_of(rank: jax.Array, candidate: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """(configuration of the smallest rank [X] among the candidates, whether there is one); ties by number."""
+    key = jnp.where(candidate, rank, jnp.iinfo(rank.dtype).max if rank.dtype == jnp.int32 else jnp.inf)
+    number = jnp.arange(rank.shape[0], dtype=jnp.int32)
+    best = jnp.min(jnp.where(candidate & (key == jnp.min(key)), number, NONE))
+    return best, best < NONE
+
+
+def serve_or_wait(config: jax.Array, found: jax.Array, configs: int, missed: jax.Array | None = None) -> Decision:
+    """The configuration where one was found, else WAIT."""
+    no = jnp.bool_(False)
+    return Decision(jnp.where(found, config, configs), no if missed is None else missed & found)

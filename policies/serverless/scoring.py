@@ -1,0 +1,93 @@
+"""ESG's choice in one look-up, pure JAX: first configurations by the cheapest path that begins with them.
+
+The JAX twin of `frontier.first_configurations` and `frontier.first_of_paths`: what remains of an episode's decision is
+a comparison per step of a table and one gather.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ...envs.core import pytree
+from ...envs.serverless.view import Decision, View
+from .costs import NO_PATH
+from .scheduler import NONE, best_of, serve_or_wait
+
+
+@pytree
+class EsgData:
+    """Tables of a bank. Q queues, X configurations, B levels, M steps, K paths."""
+
+    time: jax.Array  # [Q, X] int32 ticks
+    cost: jax.Array  # [Q, X] int32 units
+    step_time: jax.Array  # [Q, M, B] int32 ticks
+    step_cost: jax.Array  # [Q, B, M+1, K] int32 units
+    begins: jax.Array  # [Q] float32 share of the SLO at which the stage should begin
+    deadline: jax.Array  # [Q] float32 share by which its group should have ended
+    batch: jax.Array  # [X] int32
+    allowed: jax.Array  # [X] bool
+    fallback: jax.Array  # [Q, X] int32 rank where no path ends in time, smaller first
+    fullest: jax.Array  # [] bool the fall-back takes the fullest batch only
+    margin: jax.Array  # [] float32 part of T* that is planned with
+    candidates: jax.Array  # [] int32 how many of the list are tried
+    replan: jax.Array  # [] bool
+    retries: jax.Array  # [] int32 failed visits before the minimum configuration is forced
+    rescue: jax.Array  # [] bool force it when the slack is shorter than its run time, too
+    least: jax.Array  # [] int32 the minimum configuration
+
+
+def target(data: EsgData, view: View) -> jax.Array:
+    """T*: ticks that the group may still take, less the safety margin; without re-planning its share alone."""
+    slo = (view.slack + view.waited).astype(jnp.float32)
+    end, begin = data.deadline[view.queue], data.begins[view.queue]
+    left = jnp.where(data.replan, end * slo - view.waited.astype(jnp.float32), (end - begin) * slo)
+    return jnp.floor(data.margin * left).astype(jnp.int32)
+
+
+def path_costs(data: EsgData, view: View) -> jax.Array:
+    """Costs [X, K] of the cheapest paths within T* by first configuration; `NO_PATH` or more: there is none."""
+    queue = view.queue
+    left = target(data, view) - data.time[queue]
+    step_time = data.step_time[queue]  # [M, B]
+    by_level = left.reshape(step_time.shape[1], -1)  # batches are the slowest axis of a configuration's number
+    at = jnp.sum(step_time[:, :, None] <= by_level[None], axis=0, dtype=jnp.int32)
+    level = jnp.arange(step_time.shape[1])[:, None]
+    rest = data.step_cost[queue][level, at].reshape(left.shape[0], -1)
+    enough = data.allowed & (data.batch <= view.length)
+    return jnp.where(enough[:, None], data.cost[queue][:, None] + rest, NO_PATH)
+
+
+def choose(data: EsgData, view: View) -> Decision:
+    """The first configuration of ESG's list that can run now; else, by option, the minimum one; else WAIT."""
+    cost = path_costs(data, view)
+    best, number = cost[:, 0], jnp.arange(cost.shape[0], dtype=jnp.int32)
+    config, found = best_of(best, view.legal & (best < NO_PATH))
+    cheapest = best[jnp.minimum(config, cost.shape[0] - 1)]
+    before = (cost < cheapest) | ((cost == cheapest) & (number < config)[:, None])
+    found &= jnp.sum(before, dtype=jnp.int32) < data.candidates
+
+    lost = jnp.min(best) >= NO_PATH
+    last, can_last = _last_resort(data, view)
+    config, found = jnp.where(lost, last, config), jnp.where(lost, can_last, found)
+
+    short = data.rescue & (view.slack < data.time[view.queue, data.least])
+    forced = ((view.fails + 1 > data.retries) | short) & view.legal[data.least] & ~found
+    return serve_or_wait(jnp.where(forced, data.least, config), found | forced, cost.shape[0])
+
+
+def _last_resort(data: EsgData, view: View) -> tuple[jax.Array, jax.Array]:
+    """No path ends in time: what the fall-back would run now."""
+    most = jnp.max(jnp.where(data.batch <= view.length, data.batch, 0))
+    fits = view.legal & data.allowed & (~data.fullest | (data.batch == most))
+    return best_of(data.fallback[view.queue], fits & (data.fallback[view.queue] < NONE))
+
+
+def scores(data: EsgData, view: View) -> jax.Array:
+    """Minus the cost of the cheapest path of each legal configuration [X], relative to the cheapest of all."""
+    best = path_costs(data, view)[:, 0]
+    lost = jnp.min(best) >= NO_PATH
+    rank = jnp.where(lost, data.fallback[view.queue], best).astype(jnp.float32)
+    known = view.legal & jnp.where(lost, data.fallback[view.queue] < NONE, best < NO_PATH)
+    least = jnp.min(jnp.where(known, rank, jnp.inf))
+    return jnp.where(known, -(rank - least) / jnp.maximum(least, 1.0), -jnp.inf)

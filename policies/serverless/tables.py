@@ -1,0 +1,69 @@
+"""What every scheduler knows of a platform: mean run times, costs and the shares of each workflow's SLO, by queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...envs.serverless.bank import Bank
+from ...envs.serverless.world import latency_ticks, to_ticks
+from ...scenarios.serverless import ServerlessScenario
+from ...scenarios.types import Floats, Ints
+from .costs import in_units, job_cost_usd
+from .slo import SloShares, share_slo
+
+SECONDS_PER_TICK = 1e-5
+
+
+@dataclass(frozen=True)
+class PlatformTables:
+    """Q queues, X configurations; times in ticks, costs per job in whole units."""
+
+    scenario: ServerlessScenario
+    time: Ints  # [F, X]
+    cost: Ints  # [F, X]
+    function: Ints  # [Q]
+    most_slo: Ints
+    """Longest promise of the bank, by workflow [A], ticks."""
+
+    @property
+    def workflow(self) -> Ints:
+        """Workflow of each queue [Q]."""
+        return np.array([w for w, _ in self.scenario.queues], np.int32)
+
+    def shares(self, most: int, minimum_only: bool = False) -> list[SloShares]:
+        """Shares of every workflow; groups of at most `most` stages. `minimum_only`: by minimum configurations."""
+        time = self.time[:, :1] if minimum_only else self.time
+        return [share_slo(time[list(w.functions)], w.edges, most) for w in self.scenario.workflows]
+
+    def remaining(self) -> Ints:
+        """Fewest ticks from the start of each queue's stage to the end of its workflow [Q], whatever the cost."""
+        fastest = self.time.min(axis=1)
+        found: list[int] = []
+        for workflow in self.scenario.workflows:
+            left = [0] * workflow.stages
+            for stage in reversed(range(workflow.stages)):
+                after = max((left[s] for s in workflow.successors[stage]), default=0)
+                left[stage] = int(fastest[workflow.functions[stage]]) + after
+            found += left
+        return np.array(found, np.int32)
+
+
+def platform_tables(bank: Bank) -> PlatformTables:
+    """The tables of a bank's platform."""
+    scenario = bank.scenarios[0]
+    time, grid, prices = latency_ticks(scenario), scenario.grid, scenario.prices
+    usd = job_cost_usd(
+        time * SECONDS_PER_TICK, grid.batch, grid.vcpu, grid.vgpu, prices.usd_per_vcpu_h, prices.usd_per_vgpu_h
+    )
+    slo = [to_ticks(np.array([w.slo_ms for w in s.workflows])) for s in bank.scenarios]
+    function = [scenario.workflows[w].functions[stage] for w, stage in scenario.queues]
+    return PlatformTables(
+        scenario, time, in_units(usd, scenario.stages).cost, np.array(function, np.int32), np.max(slo, axis=0)
+    )
+
+
+def by_queue(shares: list[SloShares], name: str) -> Floats:
+    """A column of the shares, queue by queue [Q]."""
+    return np.concatenate([getattr(share, name) for share in shares])
