@@ -7,7 +7,7 @@ that was seen to be feasible. Adapted here (spec e.5):
 
 - a point is (batch, vCPU, vGPU) per stage, each a position on its axis of the grid, scaled to [0, 1]. Only grid points
   can run, so proposals are the best of a random pool of them, half of it anywhere, half close to the best points so
-  far, instead of a gradient search that is rounded: some 20 times faster, and no worse where both were tried;
+  far, instead of a gradient search that is rounded, which took some 20 times longer here;
 - a measurement is one run (`runs`), with latencies of the profile and noise of its own. A point that met the SLO once
   may well miss it next time; with more runs, a named deviation, the mean cost and the P95 latency are used;
 - anomalies are found anew each round, among all measurements; they do not stay dropped;
