@@ -8,8 +8,7 @@ import gymnasium
 
 if TYPE_CHECKING:
     from .envs.cluster.bank import Bank
-    from .envs.gym import GpuClusterEnv
-    from .envs.vector import GpuClusterVectorEnv
+    from .envs.cluster.faces import GpuClusterEnv, GpuClusterVectorEnv
     from .policies.cluster.policy import ListPolicy
 
 CLUSTER = "varigym/GpuCluster-v0"
@@ -41,7 +40,7 @@ def make_cluster(
     `scenario` is a name, a source or a scenario; `base` the policy that orders the window and completes plans at REST;
     `bank` and `worlds` say which seeds the worlds are drawn from. All other keywords are fields of `EnvOptions`.
     """
-    from .envs.gym import GpuClusterEnv
+    from .envs.cluster.faces import GpuClusterEnv
 
     return GpuClusterEnv(*_parts(scenario, base, bank, worlds), _options(options), render_mode)
 
@@ -57,7 +56,7 @@ def make_cluster_vector(
     **options: Any,
 ) -> GpuClusterVectorEnv:
     """`gym.make_vec("varigym/GpuCluster-v0", num_envs=B, ...)`: a native batch; keywords as for `make_cluster`."""
-    from .envs.vector import GpuClusterVectorEnv
+    from .envs.cluster.faces import GpuClusterVectorEnv
     from .scenarios.errors import InputError
 
     if render_mode is not None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..envs.cluster.action import ActionSpace
-from ..envs.gym import GpuClusterEnv
+from ..envs.cluster.faces import GpuClusterEnv
 from .demonstrations import MicroStep
 from .networks import SlotScorer
 
@@ -59,7 +59,7 @@ def clone(
     """A network that imitates `data` in environments like `env`; equal seeds give equal weights. One torch thread."""
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
-    network = SlotScorer(env.lanes.process.layout, options.width)
+    network = SlotScorer(env.kind.process.layout, options.width)
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
     steps = options.epochs * -(-len(data) // options.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.learning_rate, total_steps=steps)

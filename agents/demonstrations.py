@@ -17,12 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.cluster.action import ActionMode, Window, legal_actions
+from ..envs.cluster.action import ActionMode, legal_actions
 from ..envs.cluster.cells import gang_of
 from ..envs.cluster.env import ClusterProcess, EnvState
+from ..envs.cluster.faces import GpuClusterEnv
 from ..envs.cluster.state import FREE, World
 from ..envs.cluster.view import observe
-from ..envs.gym import GpuClusterEnv
 from ..policies.cluster.policy import ListPolicy
 from ..scenarios.errors import InputError
 
@@ -50,13 +50,13 @@ def demonstrate(
     Under `decide_every=1`, with the expert as the environment's base and a window that holds its admitted jobs, the
     episode is the expert's own, job by job. Raises `InputError` where the environment hides what the expert uses.
     """
-    if expert.clairvoyant and not env.options.clairvoyant:
+    if expert.clairvoyant and not env.kind.options.clairvoyant:
         raise InputError(f"expert {expert.name} is clairvoyant; make the environment with clairvoyant=True")
-    if env.options.action_mode is not ActionMode.CELL:
-        raise InputError(f"action_mode = '{env.options.action_mode}'; demonstrations need cell")
+    if env.kind.options.action_mode is not ActionMode.CELL:
+        raise InputError(f"action_mode = '{env.kind.options.action_mode}'; demonstrations need cell")
     observation, info = env.reset(seed=seed, options=None if world is None else {"world": world})
-    data = expert.bind(env.bank)
-    memory = expert.program.start(data, env.lanes.process.slots)
+    data = expert.bind(env.kind.bank)
+    memory = expert.program.start(data, env.kind.process.slots)
     over, fresh, owner = False, True, jnp.zeros(())
     while not over:
         if fresh:
@@ -67,7 +67,7 @@ def demonstrate(
         seen = observation
         observation, _, terminated, truncated, info = env.step(number)
         yield MicroStep(seen, mask, number, np.asarray(score), bool(exact), info["reward_raw"])
-        over, fresh = terminated or truncated, number >= env.lanes.process.space.rest
+        over, fresh = terminated or truncated, number >= env.kind.process.space.rest
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ class _Plan:
     clairvoyant: bool
 
     def __call__(
-        self, process: ClusterProcess, worlds: World, base: Any, state: EnvState, data: Any, memory: Any
+        self, process: ClusterProcess, world: World, base: Any, state: EnvState, data: Any, memory: Any
     ) -> Any:
-        world = jax.tree.map(lambda leaf: leaf[0], worlds)
-        view = observe(world, state.cluster, jnp.bool_(self.clairvoyant))
-        lot = jax.random.fold_in(jax.random.wrap_key_data(state.key), state.cluster.round)
+        cluster = state.settled.cluster
+        view = observe(world, cluster, jnp.bool_(self.clairvoyant))
+        lot = jax.random.fold_in(jax.random.wrap_key_data(state.settled.key), cluster.round)
         return self.program.act(data, view, memory, lot)
 
 
@@ -91,9 +91,8 @@ class _Next:
     class_first: bool
     sticky: bool
 
-    def __call__(self, process: ClusterProcess, worlds: World, base: Any, state: EnvState, owner: jax.Array) -> Any:
-        space, cluster, plan = process.space, state.cluster, state.plan
-        window = state.window
+    def __call__(self, process: ClusterProcess, world: World, base: Any, state: EnvState, owner: jax.Array) -> Any:
+        space, cluster, plan, window = process.space, state.settled.cluster, state.draft.plan, state.draft.window
         legal = legal_actions(space, cluster, plan, window)
         rows = legal[: space.rest].reshape(space.window, space.per_slot)
         planned = owner[None] == window.slot[:, None, None]  # [W, N, P]
@@ -115,23 +114,23 @@ class _Next:
         done = ~jnp.any(open_rows)
         action = jnp.where(done, space.commit, row * space.per_slot + part)
         exact = jnp.where(done, True, right[part] == n)
-        return action, self._scores(process, worlds, state, window, legal, row, done), exact
+        return action, self._scores(process, world, state, legal, row, done), exact
 
     def _scores(
         self,
         process: ClusterProcess,
-        worlds: World,
+        world: World,
         state: EnvState,
-        window: Window,
         legal: jax.Array,
         row: jax.Array,
         done: jax.Array,
     ) -> jax.Array:
-        space, c = process.space, window.app_class[row]
-        value = state.cluster.profile.value[c]
-        penalty = worlds.locality_penalty[0, c]
-        held = state.cluster.owner == window.slot[row]
-        worst = jnp.max(jnp.where(held, state.cluster.profile.level[c], 0))
+        space, cluster, window = process.space, state.settled.cluster, state.draft.window
+        c = window.app_class[row]
+        value = cluster.profile.value[c]
+        penalty = world.locality_penalty[c]
+        held = cluster.owner == window.slot[row]
+        worst = jnp.max(jnp.where(held, cluster.profile.level[c], 0))
         nodes = jnp.sum(jnp.any(held, axis=1))
         kept = value[worst] * jnp.where(nodes > 1, penalty, 1.0)
         own = -jnp.log(jnp.concatenate([value, value * penalty, kept[None]]))

@@ -12,20 +12,22 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from ..envs.cluster.bank import Bank
 from ..envs.cluster.base import Base
+from ..envs.cluster.kind import ClusterKind
 from ..envs.cluster.options import EnvOptions
-from ..envs.vector import GpuClusterVectorEnv
+from ..envs.kind import Kind
+from ..envs.vector import SchedulingVectorEnv
 
 
-class GpuClusterVecEnv(VecEnv):
-    """`num_envs` cluster episodes for SB3 and sb3-contrib.
+class SchedulingVecEnv(VecEnv):
+    """`num_envs` episodes of any kind of world for SB3 and sb3-contrib.
 
     At the end of an episode the lane starts the next one at once; `infos[i]` then holds `terminal_observation`,
     `TimeLimit.truncated`, `metrics`, and `episode` with return `r`, length `l` and seconds `t`, as `VecMonitor` gives.
     """
 
-    def __init__(self, bank: Bank, base: Base, num_envs: int, options: EnvOptions | None = None) -> None:
-        """Present `num_envs` lanes over the worlds of `bank`; `base` completes plans at REST."""
-        self.batch = GpuClusterVectorEnv(bank, base, num_envs, options, AutoresetMode.SAME_STEP)
+    def __init__(self, kind: Kind, num_envs: int) -> None:
+        """Present `num_envs` lanes over the worlds of `kind`."""
+        self.batch = SchedulingVectorEnv(kind, num_envs, AutoresetMode.SAME_STEP)
         self._action: NDArray[Any] = np.zeros(num_envs, np.int64)
         self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, int)
         self._begun = time.time()
@@ -38,7 +40,7 @@ class GpuClusterVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self._return[:], self._length[:] = 0.0, 0
-        self.reset_infos = [self._lane(info, lane) for lane in range(self.num_envs)]
+        self.reset_infos = [_lane(info, lane) for lane in range(self.num_envs)]
         return observation
 
     def step_async(self, actions: NDArray[Any]) -> None:
@@ -51,15 +53,11 @@ class GpuClusterVecEnv(VecEnv):
         done = terminated | truncated
         self._return += reward
         self._length += 1
-        infos = [self._lane(info, lane) for lane in range(self.num_envs)]
+        infos = [_lane(info, lane) for lane in range(self.num_envs)]
         for lane in np.flatnonzero(done):
-            final = info["final_obs"][lane]
-            last = self._lane(info["final_info"], int(lane))
-            metrics = {name: float(part[lane]) for name, part in info["final_info"]["metrics"].items()}
-            infos[lane] |= last | {
-                "terminal_observation": final,
+            infos[lane] |= _lane(info["final_info"], int(lane)) | {
+                "terminal_observation": info["final_obs"][lane],
                 "TimeLimit.truncated": bool(truncated[lane] and not terminated[lane]),
-                "metrics": metrics,
                 "episode": {
                     "r": float(self._return[lane]),
                     "l": int(self._length[lane]),
@@ -95,7 +93,23 @@ class GpuClusterVecEnv(VecEnv):
         """Never: the batch is native."""
         return [False] * len(list(self._get_indices(indices)))
 
-    @staticmethod
-    def _lane(info: dict[str, Any], lane: int) -> dict[str, Any]:
-        scalars = ("reward_raw", "time_s", "world", "rounds", "illegal")
-        return {name: info[name][lane].item() for name in scalars} | {"action_mask": info["action_mask"][lane]}
+
+class GpuClusterVecEnv(SchedulingVecEnv):
+    """A batch of cluster episodes for SB3 and sb3-contrib."""
+
+    def __init__(self, bank: Bank, base: Base, num_envs: int, options: EnvOptions | None = None) -> None:
+        """Present `num_envs` lanes over the worlds of `bank`; `base` completes plans at REST."""
+        super().__init__(ClusterKind(bank, base, options or EnvOptions()), num_envs)
+
+
+def _lane(info: dict[str, Any], lane: int) -> dict[str, Any]:
+    """What a batch's info says of one lane."""
+    told: dict[str, Any] = {}
+    for name, value in info.items():
+        if name.startswith(("_", "final_")):
+            continue
+        if isinstance(value, dict):  # metrics, reward terms
+            told[name] = {key: part[lane].item() for key, part in value.items()}
+        else:
+            told[name] = value[lane] if value.ndim > 1 else value[lane].item()
+    return told

@@ -16,13 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..envs.cluster.bank import Bank
+from ..envs.cluster.bank import Bank, pick
 from ..envs.cluster.base import Base
-from ..envs.cluster.env import ClusterProcess, EnvState, observe_env, reset, step
+from ..envs.cluster.env import ClusterProcess, EnvState
+from ..envs.cluster.faces import GpuClusterEnv, GpuClusterVectorEnv
 from ..envs.cluster.options import EnvOptions
 from ..envs.cluster.state import World
-from ..envs.gym import GpuClusterEnv
-from ..envs.vector import GpuClusterVectorEnv
 
 LANES, THREADS = 64, 2
 COMPILED_STEPS = 200
@@ -33,7 +32,7 @@ Rate = tuple[float, float]
 def single_rate(bank: Bank, base: Base, seconds: float) -> Rate:
     """`env.step` of one environment."""
     env, lots = GpuClusterEnv(bank, base), np.random.default_rng(0)
-    rest = env.lanes.process.space.rest
+    rest = env.kind.process.space.rest
 
     def decide() -> int:
         return int(lots.choice(np.flatnonzero(env.action_masks())))
@@ -113,21 +112,22 @@ def _draw(key: jax.Array, mask: jax.Array) -> jax.Array:
 def _one_lane(process: ClusterProcess, worlds: World, data: Any, key: jax.Array) -> jax.Array:
     number = worlds.demand.shape[0]
 
-    def begin(key: jax.Array) -> EnvState:
-        return reset(process, worlds, data, jax.random.randint(key, (), 0, number), jax.random.key_data(key))
+    def begin(key: jax.Array) -> tuple[jax.Array, EnvState]:
+        index = jax.random.randint(key, (), 0, number)
+        return index, process.reset(pick(worlds, index), data, jax.random.key_data(key))
 
-    def once(i: jax.Array, carry: tuple[EnvState, jax.Array, jax.Array, jax.Array]) -> Any:
-        state, mask, passing, _ = carry
+    def once(i: jax.Array, carry: Any) -> Any:
+        index, state, mask, passing, _ = carry
         lot = jax.random.fold_in(key, i)
         action = _draw(lot, mask)
-        state, done = step(process, worlds, data, state, action, mask)
-        state = jax.lax.cond(done.terminated | done.truncated, lambda: begin(lot), lambda: state)
-        parts, mask = observe_env(process, worlds, data, state)
+        state, done = process.step(pick(worlds, index), data, state, action, mask)
+        index, state = jax.lax.cond(done.terminated | done.truncated, lambda: begin(lot), lambda: (index, state))
+        parts, mask = process.observe(pick(worlds, index), data, state)
         seen = sum(jnp.sum(part) for part in parts.values())  # so that no part is left out as unused
-        return state, mask, passing + (action >= process.space.rest), jnp.asarray(seen)
+        return index, state, mask, passing + (action >= process.space.rest), jnp.asarray(seen)
 
-    state = begin(key)
-    _, mask = observe_env(process, worlds, data, state)
-    start = (state, mask, jnp.int32(0), jnp.float32(0))
+    index, state = begin(key)
+    _, mask = process.observe(pick(worlds, index), data, state)
+    start = (index, state, mask, jnp.int32(0), jnp.float32(0))
     end = jax.lax.fori_loop(0, COMPILED_STEPS, once, start)
-    return end[2] + jnp.where(jnp.isnan(end[3]), 1, 0)
+    return end[3] + jnp.where(jnp.isnan(end[4]), 1, 0)

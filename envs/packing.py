@@ -1,4 +1,4 @@
-"""A pytree as two flat buffers, so that a compiled step takes and gives two arrays instead of sixty."""
+"""A pytree as a few flat buffers, so that a compiled step takes and gives two arrays instead of sixty."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import jax
 import jax.numpy as jnp
 
 T = TypeVar("T")
-Packed = tuple[jax.Array, jax.Array]
-"""(whole numbers [I] int32, real numbers [F])"""
+Packed = tuple[jax.Array, ...]
+"""Flat buffers: whole numbers (int32) and one per float type, as far as there are any."""
 
 
 @dataclass(frozen=True)
 class Packer(Generic[T]):
-    """Packs pytrees of one structure. Booleans and keys travel as whole numbers."""
+    """Packs pytrees of one structure. Booleans, keys and short integers travel as int32."""
 
     pack: Callable[[T], Packed]
     unpack: Callable[[Packed], T]
@@ -27,30 +27,35 @@ def packer_for(example: T) -> Packer[T]:
     """The packer of pytrees shaped like `example` (arrays or shape descriptions)."""
     leaves, structure = jax.tree.flatten(example)
     kinds = [jnp.dtype(leaf.dtype) for leaf in leaves]
-    real = [jnp.issubdtype(kind, jnp.floating) for kind in kinds]
+    carriers = [kind if jnp.issubdtype(kind, jnp.floating) else jnp.dtype(jnp.int32) for kind in kinds]
+    buffers = sorted(set(carriers), key=str)
 
     def pack(tree: T) -> Packed:
         found = jax.tree.leaves(tree)
-        whole = [_as_int(x).ravel() for x, r in zip(found, real, strict=True) if not r]
-        reals = [x.ravel() for x, r in zip(found, real, strict=True) if r]
-        return jnp.concatenate(whole), jnp.concatenate(reals)
+        return tuple(
+            jnp.concatenate([_carried(x).ravel() for x, c in zip(found, carriers, strict=True) if c == buffer])
+            for buffer in buffers
+        )
 
     def unpack(packed: Packed) -> T:
-        at = [0, 0]
+        at = dict.fromkeys(buffers, 0)
         found: list[Any] = []
-        for leaf, kind, r in zip(leaves, kinds, real, strict=True):
+        for leaf, kind, carrier in zip(leaves, kinds, carriers, strict=True):
             size = prod(leaf.shape)
-            piece = packed[r][at[r] : at[r] + size].reshape(leaf.shape)
-            at[r] += size
-            found.append(piece if r else _from_int(piece, kind))
+            start = at[carrier]
+            piece = packed[buffers.index(carrier)][start : start + size].reshape(leaf.shape)
+            at[carrier] = start + size
+            found.append(_restored(piece, kind))
         return jax.tree.unflatten(structure, found)
 
     return Packer(pack, unpack)
 
 
-def _as_int(x: jax.Array) -> jax.Array:
+def _carried(x: jax.Array) -> jax.Array:
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return x
     return jax.lax.bitcast_convert_type(x, jnp.int32) if x.dtype == jnp.uint32 else x.astype(jnp.int32)
 
 
-def _from_int(x: jax.Array, kind: jnp.dtype[Any]) -> jax.Array:
+def _restored(x: jax.Array, kind: jnp.dtype[Any]) -> jax.Array:
     return jax.lax.bitcast_convert_type(x, jnp.uint32) if kind == jnp.uint32 else x.astype(kind)

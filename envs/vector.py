@@ -1,13 +1,13 @@
-"""Many cluster episodes at once, natively batched: one device call per step, Gymnasium's vector interface.
+"""Many episodes at once, natively batched: one device call per step, Gymnasium's vector interface.
 
-Lane i behaves as a `GpuClusterEnv` that was seeded with `seed + i`: the same worlds, observations and rewards.
+Lane i behaves as a `SchedulingEnv` that was seeded with `seed + i`: the same worlds, observations and rewards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic
 
 import gymnasium
 import numpy as np
@@ -18,47 +18,45 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ..scenarios.errors import InputError
-from .cluster.bank import Bank
-from .cluster.base import Base
-from .cluster.lanes import ILLEGAL, OVERFLOW, REWARD, ROUNDS, TERMINATED, TIME_S, TRUNCATED, Batch, Lanes
-from .cluster.metrics import metrics_of
-from .cluster.options import EnvOptions, IllegalAction, member
-from .cluster.record import make_record
-from .cluster.reward import reward_scale
-from .gym import Observation, draw_world, observation_space, observe, refuse_illegal, refuse_overflow
+from .face import (
+    Observation,
+    draw_world,
+    ends,
+    observation_space,
+    observe,
+    refuse_illegal,
+    refuse_overflow,
+    rewards,
+    told,
+)
+from .gym import K
+from .lanes import Batch, Lanes
+from .options import IllegalAction, member
+from .programs import OVERFLOW
 
 
-class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
-    """B cluster episodes; `metadata["autoreset_mode"]` says what happens at the end of one.
+class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int64], NDArray[Any]], Generic[K]):
+    """B episodes; `metadata["autoreset_mode"]` says what happens at the end of one.
 
     NEXT_STEP: the step after the end ignores the lane's action and resets it (reward 0). SAME_STEP: the lane is reset
     at once, and the last observation and info stand in `info["final_obs"]` and `info["final_info"]`. DISABLED: reset
     lanes yourself, with `options={"reset_mask": mask}`.
     """
 
-    def __init__(
-        self,
-        bank: Bank,
-        base: Base,
-        num_envs: int,
-        options: EnvOptions | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-    ) -> None:
-        """Present `num_envs` lanes over the worlds of `bank`."""
+    def __init__(self, kind: K, num_envs: int, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP) -> None:
+        """Present `num_envs` lanes over the worlds of `kind`."""
         if num_envs < 1:
             raise InputError(f"num_envs = {num_envs}; legal: at least 1")
-        self.options = options or EnvOptions()
-        self.num_envs = num_envs
+        self.kind, self.num_envs = kind, num_envs
         self.autoreset_mode = member("autoreset_mode", autoreset_mode, AutoresetMode)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
-        self._bank = bank
-        self._lanes = Lanes(self.options.process(bank, base), bank, base, num_envs)
-        self.single_action_space = spaces.Discrete(self._lanes.process.space.size)
-        self.single_observation_space = observation_space(self._lanes)
+        self._lanes = Lanes(kind.process, kind.bank.worlds, kind.data, num_envs)
+        self.single_action_space = spaces.Discrete(kind.process.actions)
+        self.single_observation_space = observation_space(kind.process)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.reward_scale = self.options.reward_scale or reward_scale(self.options.reward, bank.scenarios[0])
-        self._mask = np.zeros((num_envs, self.single_action_space.n), bool)
+        self.reward_scale = kind.reward_scale
+        self._mask = np.zeros((num_envs, kind.process.actions), bool)
         self._world = np.zeros(num_envs, np.int32)
         self._over = np.ones(num_envs, bool)
         self._begun = np.zeros(num_envs, bool)
@@ -101,18 +99,14 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         due = self._over.copy()
         if due.any() and self.autoreset_mode is not AutoresetMode.NEXT_STEP:
             raise InputError(f"lane {int(np.argmax(due))} is at the end of its episode; reset it first")
-        if self.options.illegal_action is IllegalAction.ERROR:
+        if self.kind.options.illegal_action is IllegalAction.ERROR:
             for lane in np.flatnonzero(~due):
                 if not (0 <= numbers[lane] < self._mask.shape[1] and self._mask[lane, numbers[lane]]):
-                    refuse_illegal(int(numbers[lane]), self._mask[lane], self._lanes)
+                    refuse_illegal(self.kind, int(numbers[lane]), self._mask[lane])
         batch = self._lanes.step(np.where(due, 0, np.clip(numbers, -1, 2**31 - 1)).astype(np.int32), ~due)
         self._refuse_overflow(batch)
         self._mask = batch.mask
-        result = batch.result
-        reward = result[:, REWARD] / self.reward_scale
-        if self.options.illegal_action is IllegalAction.PENALTY:
-            reward = reward - self.options.illegal_penalty * (result[:, ILLEGAL] > 0)
-        terminated, truncated = result[:, TERMINATED] > 0, result[:, TRUNCATED] > 0
+        reward, (terminated, truncated) = rewards(self.kind, batch.result), ends(batch.result)
         self._over = terminated | truncated
         ended = self._over.copy()
         last = {"metrics": self._metrics(ended), "_metrics": ended} if ended.any() else {}
@@ -136,7 +130,7 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             raise InputError(f"worlds names {len(asked)} worlds; legal: one for each of the {self.num_envs} lanes")
         for lane in np.flatnonzero(which):
             own = given if asked is None else given | {"world": asked[lane]}
-            self._world[lane], keys[lane] = draw_world(self._lots[lane], len(self._bank), own)
+            self._world[lane], keys[lane] = draw_world(self._lots[lane], len(self.kind.bank), own)
         batch = self._lanes.reset(which, self._world, keys)
         self._refuse_overflow(batch)
         self._mask, self._over, self._begun = batch.mask, self._over & ~which, self._begun | which
@@ -160,28 +154,23 @@ class GpuClusterVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
 
     def _info(self, batch: Batch, which: NDArray[np.bool_] | None = None) -> dict[str, Any]:
         valid = np.ones(self.num_envs, bool) if which is None else which.copy()
-        info: dict[str, Any] = {
-            "action_mask": batch.mask.astype(np.int8),
-            "reward_raw": batch.result[:, REWARD].copy(),
-            "time_s": batch.result[:, TIME_S].copy(),
-            "world": self._world.copy(),
-            "rounds": batch.result[:, ROUNDS].astype(np.int32),
-            "illegal": batch.result[:, ILLEGAL] > 0,
-        }
+        figures, terms = told(self.kind.process, batch.result)
+        info: dict[str, Any] = {"action_mask": batch.mask.astype(np.int8), "world": self._world.copy(), **figures}
+        if terms:
+            info["reward_terms"] = terms
         return info | {f"_{name}": valid for name in info}
 
     def _refuse_overflow(self, batch: Batch) -> None:
         full = batch.result[:, OVERFLOW] > 0
         self._over |= full
         self._begun &= ~full
-        refuse_overflow(batch, self._lanes)
+        refuse_overflow(self.kind, batch)
 
     def _metrics(self, ended: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
         """Metrics of the episodes that ended, as arrays [B]; 0 elsewhere (Gymnasium's form)."""
         values: dict[str, NDArray[np.float64]] = {}
         for lane in np.flatnonzero(ended):
-            scenario = self._bank.scenarios[self._world[lane]]
-            record = make_record(scenario, "environment", 0, self._lanes.outcome(int(lane)))
-            for name, value in metrics_of(record).items():
+            record = self.kind.record(self._lanes.state(int(lane)), int(self._world[lane]), 0)
+            for name, value in self.kind.metrics(record).items():
                 values.setdefault(name, np.zeros(self.num_envs))[lane] = value
         return values

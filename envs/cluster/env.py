@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..core import pytree
+from ..process import Column, Step
 from .action import ActionSpace, Plan, Window, empty_plan, extend, free_gpus, legal_actions, place_chosen, window_of
-from .bank import pick
 from .base import BaseProgram
 from .dynamics import advance, apply_plan, initial_state, is_over
 from .observation import Layout, observation
@@ -24,9 +24,35 @@ from .state import NEVER, State, World
 from .view import View, observe
 
 
+@pytree
+class Settled:
+    """What stays while a plan is built."""
+
+    cluster: State
+    memory: Any  # of the base policy, its order included
+    key: jax.Array  # [2] uint32
+    paid: jax.Array  # [] what rewards were paid for so far, see `raw_reward`
+
+
+@pytree
+class Draft:
+    """The plan under construction."""
+
+    plan: Plan
+    window: Window  # of the plan
+
+
+@pytree
+class EnvState:
+    """An episode between two actions."""
+
+    settled: Settled
+    draft: Draft
+
+
 @dataclass(frozen=True)
 class ClusterProcess:
-    """The static part of an environment: one compiled program per value."""
+    """The static part of an environment (see `process.Process`): one compiled program per value."""
 
     layout: Layout
     base: BaseProgram
@@ -40,112 +66,100 @@ class ClusterProcess:
         """The numbers of its actions."""
         return self.layout.space
 
+    @property
+    def actions(self) -> int:
+        """How many there are."""
+        return self.space.size
 
-@pytree
-class EnvState:
-    """An episode between two actions."""
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Length of every flat part of an observation."""
+        return self.layout.sizes
 
-    world: jax.Array  # [] int32 index into the bank
-    cluster: State
-    plan: Plan
-    window: Window  # of the plan
-    memory: Any  # of the base policy, its order included
-    key: jax.Array  # [2] uint32
-    paid: jax.Array  # [] what rewards were paid for so far, see `raw_reward`
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What a step reports beside its reward."""
+        return (Column("rounds", int),)
 
+    @property
+    def instant(self) -> int:
+        """REST, the first action that lets time pass."""
+        return self.space.rest
 
-@pytree
-class Step:
-    """What an action led to."""
+    def reset(self, world: World, data: Any, key: jax.Array) -> EnvState:
+        """`world` at its first decision point; `key` [2] uint32 feeds a base policy that draws lots."""
+        cluster = initial_state(world, self.slots)
+        memory = self.base.start(data, self.slots)
+        return _decide(self, world, data, Settled(cluster, memory, key, jnp.zeros((), cluster.flow.dtype)))
 
-    reward: jax.Array  # [] raw, in the units of its kind
-    terminated: jax.Array  # [] bool
-    truncated: jax.Array  # [] bool
-    illegal: jax.Array  # [] bool, the action was not legal and counted as REST
-    rounds: jax.Array  # [] int32 rounds that passed
+    def step(
+        self, world: World, data: Any, state: EnvState, action: jax.Array, mask: jax.Array
+    ) -> tuple[EnvState, Step]:
+        """Take `action` [] int32; `mask` is what `observe` showed. An illegal action counts as REST and is reported."""
+        space = self.space
+        known = (action >= 0) & (action < space.size)
+        illegal = ~(known & mask[jnp.clip(action, 0, space.size - 1)])
+        action = jnp.where(illegal, space.rest, action)
+        return lax.cond(
+            action >= space.rest,
+            lambda: _pass_time(self, world, data, state, action == space.rest, illegal),
+            lambda: (self.build(world, data, state, action), _nothing_yet(state)),
+        )
 
+    def build(self, world: World, data: Any, state: EnvState, action: jax.Array) -> EnvState:
+        """`step` for a legal PLACE, KEEP or SELECT."""
+        settled, draft = state.settled, state.draft
+        plan = extend(self.space, settled.cluster, draft.plan, draft.window, action)
+        return replace(state, draft=_draft(self, settled, plan))
 
-def reset(process: ClusterProcess, worlds: World, data: Any, index: jax.Array, key: jax.Array) -> EnvState:
-    """World `index` at its first decision point. `key` [2] uint32 feeds a base policy that draws lots."""
-    cluster = initial_state(pick(worlds, index), process.slots)
-    plan, memory = empty_plan(cluster), process.base.start(data, process.slots)
-    state = EnvState(
-        world=index,
-        cluster=cluster,
-        plan=plan,
-        window=window_of(process.space, cluster, plan, memory.sequence),
-        memory=memory,
-        key=key,
-        paid=jnp.zeros((), cluster.flow.dtype),
-    )
-    return _decide(process, pick(worlds, index), data, state)
+    def observe(self, world: World, data: Any, state: EnvState) -> tuple[dict[str, jax.Array], jax.Array]:
+        """(flat observation without the mask, mask of legal actions [actions])."""
+        cluster, plan, window = state.settled.cluster, state.draft.plan, state.draft.window
+        mask = legal_actions(self.space, cluster, plan, window)
+        picked = self.base.picks(data, window.demand, free_gpus(cluster, plan))
+        return observation(self.layout, world, cluster, plan, window, mask, picked, self.clairvoyant), mask
 
+    def clock(self, world: World, state: EnvState) -> tuple[jax.Array, jax.Array]:
+        """(seconds since the world began, whether jobs found no slot)."""
+        cluster = state.settled.cluster
+        return cluster.round * world.round_s, cluster.overflow
 
-def step(
-    process: ClusterProcess, worlds: World, data: Any, state: EnvState, action: jax.Array, mask: jax.Array
-) -> tuple[EnvState, Step]:
-    """Take `action` [] int32; `mask` is what `observe_env` showed. An illegal action counts as REST and is reported."""
-    space = process.space
-    world = pick(worlds, state.world)
-    known = (action >= 0) & (action < space.size)
-    illegal = ~(known & mask[jnp.clip(action, 0, space.size - 1)])
-    action = jnp.where(illegal, space.rest, action)
-    passes = action >= space.rest
-    return lax.cond(
-        passes,
-        lambda: _pass_time(process, world, data, state, action == space.rest, illegal),
-        lambda: (_extend(process, state, action), _nothing_yet(state, illegal)),
-    )
+    def split(self, state: EnvState) -> tuple[Settled, Draft]:
+        """The draft is what PLACE, KEEP and SELECT change."""
+        return state.settled, state.draft
 
-
-def build(process: ClusterProcess, state: EnvState, action: jax.Array) -> tuple[EnvState, Step]:
-    """`step` for an action that is known to be legal and to let no time pass: a far smaller program."""
-    return _extend(process, state, action), _nothing_yet(state, jnp.bool_(False))
-
-
-def observe_env(
-    process: ClusterProcess, worlds: World, data: Any, state: EnvState
-) -> tuple[dict[str, jax.Array], jax.Array]:
-    """(flat observation without the mask, mask of legal actions [A])."""
-    world, cluster = pick(worlds, state.world), state.cluster
-    window = state.window
-    mask = legal_actions(process.space, cluster, state.plan, window)
-    picked = process.base.picks(data, window.demand, free_gpus(cluster, state.plan))
-    parts = observation(process.layout, world, cluster, state.plan, window, mask, picked, process.clairvoyant)
-    return parts, mask
-
-
-def _extend(process: ClusterProcess, state: EnvState, action: jax.Array) -> EnvState:
-    plan = extend(process.space, state.cluster, state.plan, state.window, action)
-    return replace(state, plan=plan, window=window_of(process.space, state.cluster, plan, state.memory.sequence))
+    def join(self, settled: Settled, draft: Draft) -> EnvState:
+        """The state of both parts."""
+        return EnvState(settled, draft)
 
 
 def _pass_time(
     process: ClusterProcess, world: World, data: Any, state: EnvState, rest: jax.Array, illegal: jax.Array
 ) -> tuple[EnvState, Step]:
     """Complete the plan if asked to, and run it until the next decision point."""
-    cluster = state.cluster
-    owner = place_chosen(process.space, cluster, state.plan, state.memory.sequence)
-    lot = jax.random.fold_in(jax.random.wrap_key_data(state.key), cluster.round)
+    settled = state.settled
+    cluster = settled.cluster
+    owner = place_chosen(process.space, cluster, state.draft.plan, settled.memory.sequence)
+    lot = jax.random.fold_in(jax.random.wrap_key_data(settled.key), cluster.round)
     view = _view(process, world, cluster)
     owner = lax.cond(
         rest,
-        lambda: process.base.complete(data, view, state.memory, lot, owner),
+        lambda: process.base.complete(data, view, settled.memory, lot, owner),
         lambda: owner,
     )
     start = cluster.round
     cluster = _run(process, world, cluster, owner)
     over = is_over(world, cluster)
-    reward, paid = raw_reward(process.reward, world, cluster, state.paid)
+    reward, paid = raw_reward(process.reward, world, cluster, settled.paid)
     done = Step(
         reward=reward,
         terminated=cluster.unfinished == 0,
         truncated=over & (cluster.unfinished > 0),
         illegal=illegal,
-        rounds=cluster.round - start,
+        extra=(cluster.round - start,),
     )
     cluster = replace(cluster, flow=jnp.zeros_like(cluster.flow))
-    return _decide(process, world, data, replace(state, cluster=cluster, paid=paid)), done
+    return _decide(process, world, data, replace(settled, cluster=cluster, paid=paid)), done
 
 
 def _run(process: ClusterProcess, world: World, cluster: State, owner: jax.Array) -> State:
@@ -165,18 +179,21 @@ def _run(process: ClusterProcess, world: World, cluster: State, owner: jax.Array
     return lax.while_loop(waits, once, first)
 
 
-def _decide(process: ClusterProcess, world: World, data: Any, state: EnvState) -> EnvState:
+def _decide(process: ClusterProcess, world: World, data: Any, settled: Settled) -> EnvState:
     """Begin a decision: an empty plan, and the base order of the jobs that are here."""
-    memory = process.base.order(data, _view(process, world, state.cluster), state.memory)
-    plan = empty_plan(state.cluster)
-    window = window_of(process.space, state.cluster, plan, memory.sequence)
-    return replace(state, plan=plan, window=window, memory=memory)
+    memory = process.base.order(data, _view(process, world, settled.cluster), settled.memory)
+    settled = replace(settled, memory=memory)
+    return EnvState(settled, _draft(process, settled, empty_plan(settled.cluster)))
+
+
+def _draft(process: ClusterProcess, settled: Settled, plan: Plan) -> Draft:
+    return Draft(plan, window_of(process.space, settled.cluster, plan, settled.memory.sequence))
 
 
 def _view(process: ClusterProcess, world: World, cluster: State) -> View:
     return observe(world, cluster, jnp.bool_(process.clairvoyant))
 
 
-def _nothing_yet(state: EnvState, illegal: jax.Array) -> Step:
+def _nothing_yet(state: EnvState) -> Step:
     no = jnp.bool_(False)
-    return Step(jnp.zeros((), state.cluster.flow.dtype), no, no, illegal, jnp.int32(0))
+    return Step(jnp.zeros((), state.settled.cluster.flow.dtype), no, no, no, (jnp.int32(0),))

@@ -82,7 +82,8 @@ def _jobs(
     present = window.demand > 0
     gpus = plan.owner.size
     attained = slots.attained[here]
-    age = state.round - world.arrival_s[slots.job[here]] / world.round_s
+    # In seconds first: a product of whole numbers is exact, whether or not a compiler fuses it with the difference.
+    age = (state.round * world.round_s - world.arrival_s[slots.job[here]]) / world.round_s
     left = slots.iter_s[here] * (slots.iterations[here] - slots.done[here]) / world.round_s
     load = jnp.cumsum(window.demand).astype(jnp.float32) / gpus
     columns = [

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from typing import Any, TypeVar
 
-from ...scenarios.errors import InputError
+from ..options import IllegalAction, flag, member, real, whole
 from .action import ActionMode, ActionSpace
 from .bank import Bank
 from .base import Base
@@ -16,21 +13,8 @@ from .observation import Layout
 from .reward import RewardKind
 from .world import bucket
 
-E = TypeVar("E", bound=Enum)
-
 MOST_SLOTS = 256
 """Room for active jobs unless `slots` asks for more."""
-
-
-class IllegalAction(StrEnum):
-    """What an illegal action does."""
-
-    ERROR = "error"
-    """Raises `InputError`; the state stays as it is."""
-    PENALTY = "penalty"
-    """Counts as REST and costs `illegal_penalty`."""
-    NOOP = "noop"
-    """Counts as REST."""
 
 
 @dataclass(frozen=True)
@@ -58,25 +42,15 @@ class EnvOptions:
         for name, kind in (("action_mode", ActionMode), ("illegal_action", IllegalAction), ("reward", RewardKind)):
             object.__setattr__(self, name, member(name, getattr(self, name), kind))
         for name, least, most in (("window", 1, 1024), ("decide_every", 0, 10**6), ("slots", 1, 10**5)):
-            value = getattr(self, name)
-            if name == "slots" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise InputError(f"{name} = {value!r}; legal: a whole number, {least} to {most}")
-        if not isinstance(self.clairvoyant, bool):
-            raise InputError(f"clairvoyant = {self.clairvoyant!r}; legal: True or False")
-        scale = 1.0 if self.reward_scale is None else self.reward_scale
-        for name, value, legal in (
-            ("reward_scale", scale, _is_real(scale) and scale > 0),
-            ("illegal_penalty", self.illegal_penalty, _is_real(self.illegal_penalty) and self.illegal_penalty >= 0),
-        ):
-            if not legal:
-                raise InputError(f"{name} = {value!r}; legal: a finite number {'>' if name[0] == 'r' else '>='} 0")
+            if getattr(self, name) is not None or name != "slots":
+                object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
+        flag("clairvoyant", self.clairvoyant)
+        real("illegal_penalty", self.illegal_penalty)
+        if self.reward_scale is not None:
+            real("reward_scale", self.reward_scale, above=0)
 
     def process(self, bank: Bank, base: Base) -> ClusterProcess:
-        """The decision process on the worlds of `bank`, completed by `base`. Raises `InputError`."""
-        if base.clairvoyant and not self.clairvoyant:
-            raise InputError(f"base policy {base.name} is clairvoyant; it needs clairvoyant=True")
+        """The decision process on the worlds of `bank`, completed by `base`."""
         jobs = max(len(scenario.jobs) for scenario in bank.scenarios)
         space = ActionSpace(self.action_mode, self.window, bank.worlds.profile.value.shape[2])
         return ClusterProcess(
@@ -87,15 +61,3 @@ class EnvOptions:
             reward=self.reward,
             slots=bucket(self.slots or min(jobs, MOST_SLOTS), 32),
         )
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def member(name: str, value: Any, kind: type[E]) -> E:
-    """The member of `kind` that `value` names. Raises `InputError`."""
-    try:
-        return kind(value)
-    except ValueError:
-        raise InputError(f"{name} = '{value}'; legal: {', '.join(str(m.value) for m in kind)}") from None

@@ -10,8 +10,8 @@ from varigym.agents.bc import CloneOptions, Demonstrations, act, agreement, clon
 from varigym.agents.demonstrations import demonstrate
 from varigym.agents.networks import SlotScorer
 from varigym.envs.cluster.bank import make_bank
+from varigym.envs.cluster.faces import GpuClusterEnv
 from varigym.envs.cluster.options import EnvOptions
-from varigym.envs.gym import GpuClusterEnv
 from worlds import LEVELS, SmallJob, small_scenario
 
 BINS = np.tile(np.repeat(LEVELS[:3], 3), (2, 1))
@@ -33,7 +33,7 @@ def test_a_clone_takes_the_expert_s_actions(shown: tuple[GpuClusterEnv, Demonstr
     losses: list[float] = []
     network = clone(env, data, CloneOptions(epochs=60, batch=16, width=32), lambda _, loss: losses.append(loss))
     assert losses[-1] < 0.3 * losses[0]
-    found = agreement(network, env.lanes.process.space, data)
+    found = agreement(network, env.kind.process.space, data)
     assert found.overall > 0.95
     assert set(found.by_type) <= {"PLACE", "COMMIT", "KEEP", "REST"}
     observation, _ = env.reset(seed=0)
@@ -48,7 +48,7 @@ def test_equal_seeds_give_equal_weights(shown: tuple[GpuClusterEnv, Demonstratio
 
 def test_illegal_actions_have_no_probability(shown: tuple[GpuClusterEnv, Demonstrations]) -> None:
     env, data = shown
-    network = SlotScorer(env.lanes.process.layout, 8)
+    network = SlotScorer(env.kind.process.layout, 8)
     parts = [torch.from_numpy(data.parts[name][:5]) for name in ("jobs", "cells", "cluster", "action_mask")]
     chances = torch.softmax(network(*parts), dim=1)
     assert (chances[parts[3] == 0] == 0).all()
@@ -58,4 +58,4 @@ def test_illegal_actions_have_no_probability(shown: tuple[GpuClusterEnv, Demonst
 def test_select_mode_is_refused(shown: tuple[GpuClusterEnv, Demonstrations]) -> None:
     env = GpuClusterEnv(make_bank(WORLDS), varigym.find_policy("fifo+pal"), EnvOptions(window=8, action_mode="select"))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="cells"):
-        SlotScorer(env.lanes.process.layout)
+        SlotScorer(env.kind.process.layout)

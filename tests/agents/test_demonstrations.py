@@ -8,8 +8,8 @@ import varigym
 from varigym.agents.demonstrations import MicroStep, demonstrate
 from varigym.bench.simulate import simulate
 from varigym.envs.cluster.bank import make_bank
+from varigym.envs.cluster.faces import GpuClusterEnv
 from varigym.envs.cluster.options import EnvOptions
-from varigym.envs.gym import GpuClusterEnv
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.types import ClusterScenario
 from worlds import LEVELS, SmallJob, small_scenario
@@ -41,7 +41,7 @@ def test_replaying_an_expert_gives_its_times(expert: str) -> None:
 
 def test_every_action_is_legal_and_has_the_best_score_of_its_kind() -> None:
     env = environment("fifo+pal")
-    space = env.lanes.process.space
+    space = env.kind.process.space
     for step in shown(env, "fifo+pal"):
         assert step.mask[step.action]
         assert np.isneginf(step.score[~step.mask]).all()

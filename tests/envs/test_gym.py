@@ -15,8 +15,8 @@ import pytest
 import varigym
 from gymnasium.utils.env_checker import check_env
 from varigym import InputError
+from varigym.envs.cluster.faces import GpuClusterEnv
 from varigym.envs.cluster.metrics import METRICS
-from varigym.envs.gym import GpuClusterEnv
 from varigym.registration import CLUSTER, make_cluster
 from varigym.scenarios.types import ClusterScenario
 from worlds import GPUS, LEVELS, SmallJob, Worlds, small_scenario
@@ -346,7 +346,7 @@ def test_rendering_before_the_first_reset_is_refused() -> None:
         ({"window": 2.5}, "window = 2.5; legal"),
         ({"window": "8"}, "window = '8'; legal"),
         ({"window": None}, "window = None; legal"),
-        ({"window": 10**9}, "legal: a whole number, 1 to 1024"),
+        ({"window": 10**9}, "legal: a whole number, 1 to 1,024"),
         ({"decide_every": -1}, "decide_every = -1; legal"),
         ({"reward_scale": 0}, "reward_scale = 0; legal"),
         ({"reward_scale": float("nan")}, "reward_scale = nan; legal"),
@@ -365,7 +365,7 @@ def test_rendering_before_the_first_reset_is_refused() -> None:
         ({"base": "las-2d+pall"}, "pall.*did you mean pal"),
         ({"base": "fifo"}, "unknown policy 'fifo'"),
         ({"base": "srtf+pal"}, "srtf\\+pal is clairvoyant; it needs clairvoyant=True"),
-        ({"render_mode": "human"}, "render_mode = 'human'; legal: ansi"),
+        ({"render_mode": "human"}, "render_mode = 'human'; legal: 'ansi'"),
     ],
     ids=str,
 )
@@ -466,7 +466,7 @@ def test_importing_registers_the_id_once() -> None:
 def test_make_gives_the_environment_with_its_options() -> None:
     env = gymnasium.make(CLUSTER, scenario=SOURCE, worlds=WORLDS, base="fifo+packed", **CELL)
     assert isinstance(env.unwrapped, GpuClusterEnv)
-    assert env.unwrapped.options.window == 4
+    assert env.unwrapped.kind.options.window == 4
     assert env.action_space == gymnasium.spaces.Discrete(4 * (2 * BINS + 1) + 2)
     assert env.unwrapped.describe(0) == "PLACE(0, within, 0)"
     assert env.unwrapped.describe(9 + 4 + 1) == "PLACE(1, across, 1)"

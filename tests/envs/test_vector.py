@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from varigym import InputError
-from varigym.envs.vector import GpuClusterVectorEnv
+from varigym.envs.cluster.faces import GpuClusterVectorEnv
 from varigym.registration import CLUSTER, make_cluster_vector
 from varigym.scenarios.types import ClusterScenario
 from worlds import GPUS, LEVELS, SmallJob, Worlds, small_scenario

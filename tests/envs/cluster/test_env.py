@@ -12,11 +12,11 @@ from reference.cluster_reference import RefJob
 from reference.cluster_reference import pal as reference_pal
 from varigym.bench.simulate import simulate
 from varigym.envs.cluster.env import EnvState
-from varigym.envs.cluster.lanes import TERMINATED, TRUNCATED
+from varigym.envs.cluster.faces import GpuClusterEnv
 from varigym.envs.cluster.observation import SLOT_FEATURES
 from varigym.envs.cluster.state import FREE
 from varigym.envs.cluster.world import horizon_round
-from varigym.envs.gym import GpuClusterEnv
+from varigym.envs.programs import TERMINATED, TRUNCATED
 from varigym.registration import make_cluster
 from varigym.scenarios.types import ClusterScenario, Compat
 from worlds import CLASSES, GPUS, LEVELS, PER_NODE, SmallJob, Worlds, as_reference, gangs, small_scenario
@@ -246,7 +246,7 @@ def test_rest_draws_the_lots_of_a_random_base() -> None:
         batch = env.lanes.reset(np.ones(1, bool), np.zeros(1, np.int32), np.array([[0, seed]], np.uint32))
         while not batch.result[0, [TERMINATED, TRUNCATED]].any():
             batch = env.lanes.step(np.array([rest(env)], np.int32), np.ones(1, bool))
-        finish = env.lanes.outcome(0).finish_round[RANDOM.scenarios[0].jobs.tracked] * 60.0
+        finish = env.record().jobs.finish_s
         np.testing.assert_array_equal(finish, record.jobs.finish_s)
 
 
@@ -272,9 +272,9 @@ def test_rest_completes_a_plan_and_leaves_it_unchanged(base: str) -> None:
             legal = legal_of(env)
             if len(legal):
                 env.step(int(rng.choice(legal)))
-        plan, count = np.asarray(state_of(env).plan.owner), int(state_of(env).cluster.count)
+        plan, count = np.asarray(state_of(env).draft.plan.owner), int(state_of(env).settled.cluster.count)
         env.step(rest(env))
-        after = state_of(env).cluster
+        after = state_of(env).settled.cluster
         owner = np.asarray(after.owner)
         assert (owner[plan != FREE] == plan[plan != FREE]).all()
         held = np.bincount(owner[owner != FREE].ravel(), minlength=len(after.slots.demand))
@@ -291,11 +291,11 @@ def test_keep_keeps_exactly_the_gang() -> None:
     rng = np.random.default_rng(2)
     kept = 0
     for _ in range(25):
-        running = gangs(state_of(env).cluster)
+        running = gangs(state_of(env).settled.cluster)
         while True:
             mask = env.action_masks()[:-2].reshape(4, 2 * BINS + 1)
             window = _window_slots(env)
-            plan = np.asarray(state_of(env).plan.owner).ravel()
+            plan = np.asarray(state_of(env).draft.plan.owner).ravel()
             for row, slot in enumerate(window):
                 intact = slot in running and (plan[running[slot]] == FREE).all()
                 assert mask[row, 2 * BINS] == intact
@@ -304,7 +304,7 @@ def test_keep_keeps_exactly_the_gang() -> None:
                 break
             row = int(rng.choice(keepable))
             env.step(action_of(env, row, 2 * BINS))
-            now = np.asarray(state_of(env).plan.owner).ravel()
+            now = np.asarray(state_of(env).draft.plan.owner).ravel()
             assert np.flatnonzero(now == window[row]).tolist() == running[window[row]]
             assert (now[now != window[row]] == plan[now != window[row]]).all()
             kept += 1
@@ -341,9 +341,9 @@ def test_selected_jobs_run_where_pal_puts_them_class_first() -> None:
             row = int(rng.choice(legal_of(env)))
             chosen.append(window[row])
             env.step(row)
-        sequence = np.asarray(state_of(env).memory.sequence).tolist()
+        sequence = np.asarray(state_of(env).settled.memory.sequence).tolist()
         env.step(commit(env))
-        assert gangs(state_of(env).cluster) == _placed_by_pal(world, jobs, chosen, sequence)
+        assert gangs(state_of(env).settled.cluster) == _placed_by_pal(world, jobs, chosen, sequence)
 
 
 def _placed_by_pal(world: Any, jobs: list[RefJob], chosen: list[int], sequence: list[int]) -> dict[int, list[int]]:
@@ -422,9 +422,9 @@ def test_a_job_gets_what_plans_gave_it_and_nothing_else(process: dict[str, Any],
             if action != commit(env):
                 assert (info["rounds"], info["reward_raw"]) == (0, 0.0)
                 continue
-            plan = gangs(replace(before.cluster, owner=before.plan.owner))
-            books.run(plan, int(before.cluster.round), info["rounds"])
-            for job, gpus in gangs(state_of(env).cluster).items():
+            plan = gangs(replace(before.settled.cluster, owner=before.draft.plan.owner))
+            books.run(plan, int(before.settled.cluster.round), info["rounds"])
+            for job, gpus in gangs(state_of(env).settled.cluster).items():
                 assert plan[job] == gpus
         record, tracked = env.record(), np.flatnonzero(scenario.jobs.tracked).tolist()
         _assert_books(books, tracked, record)
@@ -450,12 +450,12 @@ def test_committing_nothing_stops_everything_and_never_hangs(process: dict[str, 
     env = make(process, small_scenario([SmallJob(0, 2, 60, 0), SmallJob(0, 3, 6000, 1)]))
     env.reset(seed=0)
     env.step(rest(env))
-    assert list(gangs(state_of(env).cluster)) == [1]
+    assert list(gangs(state_of(env).settled.cluster)) == [1]
     for _ in range(5):
         *_, info = env.step(commit(env))
-        assert gangs(state_of(env).cluster) == {}
+        assert gangs(state_of(env).settled.cluster) == {}
         assert info["rounds"] == 1
-    assert state_of(env).cluster.slots.preemptions[:1].tolist() == [1]
+    assert state_of(env).settled.cluster.slots.preemptions[:1].tolist() == [1]
 
 
 @pytest.mark.parametrize(("process", "rounds"), [(CELL_1, [1] * 3), (CELL_0, [25, 1]), (SELECT_10, [10, 10, 5, 1])])
@@ -503,9 +503,9 @@ def _demands(env: GpuClusterEnv, obs: dict[str, Any]) -> list[int]:
 def _window_slots(env: GpuClusterEnv) -> list[int]:
     """The first W unplaced active slots in base order, worked out from the state."""
     state = state_of(env)
-    chosen, count = np.asarray(state.plan.chosen), int(state.cluster.count)
+    chosen, count = np.asarray(state.draft.plan.chosen), int(state.settled.cluster.count)
     waiting = [s for s in np.asarray(state.memory.sequence).tolist() if s < count and not chosen[s]]
-    return waiting[: env.options.window]
+    return waiting[: env.kind.options.window]
 
 
 def test_the_window_is_in_base_order_and_refilled_after_each_placement() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from varigym.bench.simulate import simulate
+from varigym.envs.cluster.faces import GpuClusterEnv
 from varigym.envs.cluster.metrics import metrics_of
 from varigym.envs.cluster.record import Record
 from varigym.envs.cluster.world import horizon_round
-from varigym.envs.gym import GpuClusterEnv
 from varigym.registration import make_cluster
 from varigym.scenarios.types import ClusterScenario
 from worlds import SmallJob, Worlds, small_scenario
