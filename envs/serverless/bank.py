@@ -26,6 +26,9 @@ def make_bank(scenarios: Sequence[ServerlessScenario]) -> Bank:
     """A bank of scenarios of one platform. Raises `InputError` where they differ."""
     if not scenarios:
         raise InputError("a bank needs at least one scenario")
+    for scenario in scenarios:
+        if not isinstance(scenario, ServerlessScenario):
+            raise InputError(f"scenario '{scenario.name}' is no serverless platform; legal: a ServerlessScenario")
     first = scenarios[0]
     for scenario in scenarios[1:]:
         for name, same in (

@@ -33,8 +33,8 @@ class Program(Protocol):
     """A scheduler as pure functions; compared by identity, so that one program is compiled once per shape."""
 
     @property
-    def start(self) -> Callable[[Any], Any]:
-        """Data -> memory before the first decision."""
+    def start(self) -> Callable[[Any, jax.Array], Any]:
+        """(data, key) -> memory before the first decision."""
         ...
 
     @property
@@ -78,10 +78,12 @@ def run_episodes(bank: Bank, program: Program, data: Any, seeds: Sequence[int], 
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def begin(program: Program, places: int, logged: int, worlds: World, index: jax.Array, data: Any) -> Carry:
+def begin(
+    program: Program, places: int, logged: int, worlds: World, index: jax.Array, data: Any, key: jax.Array
+) -> Carry:
     """World `index` at its first decision."""
     world = rows(worlds, index)
-    return Carry(settle(world, initial_state(world, places, logged)), program.start(data), jnp.int32(0))
+    return Carry(settle(world, initial_state(world, places, logged)), program.start(data, key), jnp.int32(0))
 
 
 def go_on(program: Program, carry: Carry, worlds: World, index: jax.Array, data: Any, key: jax.Array) -> Carry:
@@ -122,7 +124,7 @@ def log_rows(bank: Bank) -> int:
 def _run_one(bank: Bank, program: Program, data: Any, worlds: World, index: int, seed: int) -> Outcome:
     key, at, places = jax.random.key(seed), jnp.int32(index), FIRST_PLACES
     start = time.perf_counter()
-    carry = _go_on(program, _begin(program, places, log_rows(bank), worlds, at, data), worlds, at, data, key)
+    carry = _go_on(program, _begin(program, places, log_rows(bank), worlds, at, data, key), worlds, at, data, key)
     while bool(carry.state.overflow):
         places *= 2
         carry = _go_on(program, _widen(places, carry, worlds, at), worlds, at, data, key)

@@ -50,9 +50,9 @@ def stack(scenarios: Sequence[ServerlessScenario]) -> World:
     return World(**{f.name: jnp.asarray(np.stack([world[f.name] for world in worlds])) for f in fields(World)})
 
 
-def with_plan_delay(worlds: World, ticks: int) -> World:
+def with_plan_delay(worlds: World, ticks: jax.Array) -> World:
     """The same worlds where requests join their first queue that much after their arrival."""
-    return replace(worlds, plan_delay=jnp.full_like(worlds.plan_delay, ticks))
+    return replace(worlds, plan_delay=jnp.broadcast_to(ticks, worlds.plan_delay.shape))
 
 
 def tasks_at_once(scenario: ServerlessScenario) -> NDArray[np.int64]:

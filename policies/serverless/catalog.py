@@ -9,6 +9,10 @@ from typing import Any
 
 from ...scenarios.errors import InputError, unknown_name
 from .esg import Candidates, Esg, NoPath
+from .fast_gshare import FastGShare
+from .infless import Infless
+from .orion import Search
+from .plans import AquatopePolicy, FixedPlan, OrionPolicy
 from .scheduler import Scheduler
 
 
@@ -28,9 +32,24 @@ def _esg_literal(name: str) -> Esg:
     return Esg(name, margin=1.0, candidates=Candidates.PATHS, no_path=NoPath.BEST_EFFORT, retries=3, rescue=True)
 
 
+def _orion_best_first(name: str) -> OrionPolicy:
+    return OrionPolicy(name, search=Search.BEST_FIRST)
+
+
+def _max_config(name: str) -> FixedPlan:
+    return FixedPlan(name, largest=True)
+
+
 SCHEDULERS: dict[str, SchedulerEntry] = {
     "esg": SchedulerEntry(_esg, "ours: ESG with a safety margin, no forced minimum, gives up lost requests"),
     "esg-literal": SchedulerEntry(_esg_literal, "ESG (Hui et al., HPDC 2024) as described; a reconstruction"),
+    "infless": SchedulerEntry(Infless, "INFless (Yang et al., ASPLOS 2022), adapted"),
+    "fast-gshare": SchedulerEntry(FastGShare, "FaST-GShare (Gu et al., ICPP 2023), adapted"),
+    "orion": SchedulerEntry(OrionPolicy, "Orion (Mahgoub et al., OSDI 2022), adapted: greedy static plan"),
+    "orion-best-first": SchedulerEntry(_orion_best_first, "Orion with a best-first search of limited budget"),
+    "aquatope": SchedulerEntry(AquatopePolicy, "Aquatope (Zhou et al., ASPLOS 2023), adapted: Bayesian static plans"),
+    "min-config": SchedulerEntry(FixedPlan, "one request on the smallest shares"),
+    "max-config": SchedulerEntry(_max_config, "one request on the largest shares"),
 }
 
 _SWITCH = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}

@@ -44,7 +44,7 @@ class SchedulerProgram:
     act_now: Callable[[Any, View], Decision]
     scores: Callable[[Any, View], jax.Array]
 
-    def start(self, data: Any) -> tuple[()]:
+    def start(self, data: Any, key: jax.Array) -> tuple[()]:
         """Nothing to remember."""
         return ()
 

@@ -37,6 +37,11 @@ class PlatformTables:
         time = self.time[:, :1] if minimum_only else self.time
         return [share_slo(time[list(w.functions)], w.edges, most) for w in self.scenario.workflows]
 
+    def cheap(self) -> Ints:
+        """Rank of each configuration by cost per job [Q, X], ties by number."""
+        order = np.argsort(self.cost[self.function], axis=1, kind="stable")
+        return np.asarray(np.argsort(order, axis=1, kind="stable"), np.int32)
+
     def remaining(self) -> Ints:
         """Fewest ticks from the start of each queue's stage to the end of its workflow [Q], whatever the cost."""
         fastest = self.time.min(axis=1)
