@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
 
 from ...scenarios.errors import InputError
 from ...scenarios.serverless import ServerlessScenario
-from .state import World
+from .state import NEVER, World
 from .world import stack
 
 
@@ -43,6 +46,28 @@ def make_bank(scenarios: Sequence[ServerlessScenario]) -> Bank:
                 names = f"{scenario.name} and {first.name}"
                 raise InputError(f"worlds of one bank need one platform; {names} differ in {name}")
     return Bank(tuple(scenarios), stack(scenarios))
+
+
+def few_shapes(count: int) -> int:
+    """`count` rounded up to 1024, 4096, 16384...: programs are compiled per shape, and room that is left is cheap."""
+    room = 1024
+    while room < count:
+        room *= 4
+    return room
+
+
+def padded(bank: Bank) -> Bank:
+    """The same bank with room for more requests, so that banks of other loads have the same shape."""
+    worlds = bank.worlds
+    more = few_shapes(worlds.arrival.shape[1]) - worlds.arrival.shape[1]
+    rests = {"arrival": NEVER, "workflow": 0, "counted": False, "noise": 1.0, "recent": 0}
+
+    def longer(name: str, rest: float) -> jax.Array:
+        leaf = getattr(worlds, name)
+        tail = jnp.full((leaf.shape[0], more, *leaf.shape[2:]), rest, leaf.dtype)
+        return jnp.concatenate([leaf, tail], axis=1)
+
+    return replace(bank, worlds=replace(worlds, **{name: longer(name, rest) for name, rest in rests.items()}))
 
 
 def _shape(workflow: object) -> tuple[object, ...]:

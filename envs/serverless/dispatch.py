@@ -74,6 +74,16 @@ def legal_configs(world: World, state: State, site: Site) -> jax.Array:
     return (dispatchable(world, state, site) & enough[:, None, None]).ravel()
 
 
+def legal_invokers(world: World, state: State, site: Site) -> jax.Array:
+    """Pairs of configuration and invoker [X * I] where the invoker has room and the queue holds the batch."""
+    invokers = state.invokers
+    fits = (invokers.free_vcpu[None, None] >= world.vcpus[:, None, None]) & (
+        invokers.free_vgpu[None, None] >= world.vgpus[None, :, None]
+    )  # [C, G, I]
+    enough = world.batches <= site.length
+    return (enough[:, None, None, None] & fits[None]).ravel()
+
+
 def invoker_for(
     world: World, state: State, site: Site, level: jax.Array, vcpu: jax.Array, vgpu: jax.Array
 ) -> tuple[jax.Array, jax.Array]:

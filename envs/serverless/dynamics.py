@@ -11,7 +11,7 @@ from jax import lax
 
 from .containers import is_kept, next_ready, put, stamps_of, take
 from .dispatch import Site, invoker_for
-from .queues import empty_queues, has_room, pop, push
+from .queues import empty_queues, has_room, head_deadlines, pop, push
 from .state import (
     BATCH,
     CONFIG,
@@ -65,7 +65,7 @@ def initial_state(world: World, places: int, logged: int) -> State:
             world.vgpu,
             jnp.broadcast_to(world.warm, (world.vcpu.shape[0], world.cold_ticks.shape[0], world.warm.shape[0])),
         ),
-        tally=Tally(zero, zero, zero, zero, zero, zero, jnp.zeros((), world.usd_per_tick.dtype)),
+        tally=_no_tally(world),
         log=Log(jnp.zeros((logged, LOG_COLUMNS + MEMBERS + most), jnp.int32), zero),
         ran_on=jnp.full((requests, stages), -1, jnp.int32),
         is_shed=jnp.zeros(requests, bool),
@@ -73,6 +73,26 @@ def initial_state(world: World, places: int, logged: int) -> State:
         truncated=no,
         overflow=no,
     )
+
+
+def _no_tally(world: World) -> Tally:
+    none, no_usd = jnp.int32(0), jnp.zeros((), world.usd_per_tick.dtype)
+    return Tally(
+        ended=none,
+        served=none,
+        hits=none,
+        shed=none,
+        cold=none,
+        usd=no_usd,
+        new_hits=none,
+        new_shed=none,
+        new_usd=no_usd,
+    )
+
+
+def reported(tally: Tally) -> Tally:
+    """The same totals, with nothing left to report."""
+    return replace(tally, new_hits=jnp.int32(0), new_shed=jnp.int32(0), new_usd=jnp.zeros_like(tally.new_usd))
 
 
 def settle(world: World, state: State) -> State:
@@ -106,10 +126,7 @@ def _turn(world: World, state: State) -> jax.Array:
     queues, number = state.queues, jnp.arange(state.queues.length.shape[0], dtype=jnp.int32)
     fresh = NO_TICKET + (number - state.last_served - 1) % number.shape[0]
     robin = jnp.where(queues.ticket < NO_TICKET, queues.ticket, fresh)
-    most = most_jobs(world)
-    head = jnp.take_along_axis(queues.request, (queues.head + most)[:, None], axis=1)[:, 0]
-    deadline = world.arrival[jnp.maximum(head, 0)] + world.deadline_ticks[world.queue_workflow]
-    by_scan = {"rr": robin, "slack": deadline, "longest": -queues.length}
+    by_scan = {"rr": robin, "slack": head_deadlines(world, queues), "longest": -queues.length}
     return jnp.stack([by_scan[scan] for scan in SCANS])[world.scan]
 
 
@@ -232,14 +249,19 @@ def shares(world: World, config: jax.Array) -> tuple[jax.Array, jax.Array, jax.A
     )
 
 
-def decide(world: World, state: State, site: Site, action: jax.Array) -> State:
-    """Take a legal decision for the queue of `site`: a configuration, WAIT (X) or DROP (X + 1)."""
+def decide(world: World, state: State, site: Site, action: jax.Array, invoker: jax.Array | None = None) -> State:
+    """Take a legal decision for the queue of `site`: a configuration, WAIT (X) or DROP (X + 1).
+
+    The invoker follows by the dispatch rule, unless one that has room is given.
+    """
     configs = world.usd_per_tick.shape[0]
     serves, drops = action < configs, action == configs + 1
+    config = jnp.where(serves, action, 0)
     start = state.now + world.overhead
     state = replace(state, controller_free=start, visits=state.visits + 1)
-    count = jnp.where(serves, world.batches[shares(world, jnp.where(serves, action, 0))[0]], drops.astype(jnp.int32))
-    state = _start_task(world, state, site, jnp.where(serves, action, 0), start, serves)
+    count = jnp.where(serves, world.batches[shares(world, config)[0]], drops.astype(jnp.int32))
+    where = invoker_for(world, state, site, *shares(world, config))[0] if invoker is None else invoker
+    state = _start_task(world, state, site, config, where, start, serves)
     state = _shed(world, state, site, drops)
     return replace(_leave(world, state, site.queue, count), cursor=jnp.int32(-1))
 
@@ -265,11 +287,16 @@ def _leave(world: World, state: State, queue: jax.Array, count: jax.Array) -> St
 
 
 def _start_task(
-    world: World, state: State, site: Site, config: jax.Array, start: jax.Array, serves: jax.Array
+    world: World,
+    state: State,
+    site: Site,
+    config: jax.Array,
+    invoker: jax.Array,
+    start: jax.Array,
+    serves: jax.Array,
 ) -> State:
-    """Claim an invoker's resources and a container for a batch from the head of the queue."""
+    """Claim the invoker's resources and a container for a batch from the head of the queue."""
     level, vcpu, vgpu = shares(world, config)
-    invoker, _ = invoker_for(world, state, site, level, vcpu, vgpu)
     invoker = jnp.minimum(invoker, world.vcpu.shape[0] - 1)
     count = world.batches[level]
     cold = jnp.where(site.warm[invoker], 0, world.cold_ticks[site.function])
@@ -291,7 +318,7 @@ def _start_task(
             stamp,
         ),
         tasks=_add_task(state.tasks, end, row, serves),
-        tally=_charge(world, state, site, config, count, billed, serves),
+        tally=_charge(world, state, site, config, count, billed, cold > 0, serves),
         log=_write_log(state.log, jnp.stack([start, end, billed, (cold > 0).astype(jnp.int32)]), row, serves),
     )
 
@@ -339,13 +366,15 @@ def _charge(
     config: jax.Array,
     count: jax.Array,
     billed: jax.Array,
+    is_cold: jax.Array,
     serves: jax.Array,
 ) -> Tally:
     """Bill a task to the counted requests of its batch, in equal parts."""
     members = jnp.arange(site.request.shape[0]) < count
     counted = jnp.sum(world.counted[jnp.maximum(site.request, 0)] & members & serves, dtype=jnp.int32)
     usd = billed * world.usd_per_tick[config] * (counted / count).astype(world.usd_per_tick.dtype)
-    return replace(state.tally, new_usd=state.tally.new_usd + usd)
+    tally = state.tally
+    return replace(tally, usd=tally.usd + usd, new_usd=tally.new_usd + usd, cold=tally.cold + (is_cold & (counted > 0)))
 
 
 def _shed(world: World, state: State, site: Site, drops: jax.Array) -> State:

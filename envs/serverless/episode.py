@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Act, loop_until, pytree
-from .bank import Bank
+from .bank import Bank, few_shapes
 from .dispatch import site_of
 from .dynamics import decide, initial_state, most_jobs, settle
 from .queues import enlarge
@@ -24,7 +24,9 @@ from .view import Decision, View, observe
 from .world import rows
 
 FIRST_PLACES = 128
-"""Places per queue at first; doubled where more jobs wait."""
+"""Places per queue at first."""
+MORE_PLACES = 8
+"""Times as many where more jobs wait; each step is a compilation, and a policy that starves queues takes several."""
 THREADS = 2
 """Episodes in flight at once; each is one single-threaded XLA program."""
 
@@ -64,7 +66,7 @@ class Outcome:
     visits: int
     misses: int
     seconds: float
-    """Wall time of the compiled episode."""
+    """Wall time of the compiled episode, compilation left out."""
 
 
 def run_episodes(bank: Bank, program: Program, data: Any, seeds: Sequence[int], worlds: World) -> list[Outcome]:
@@ -113,28 +115,41 @@ _widen = jax.jit(widen, static_argnums=0)
 
 
 def log_rows(bank: Bank) -> int:
-    """Most tasks that an episode of any world can have: one per job, rounded up to few shapes."""
+    """Most tasks that an episode of any world can have: one per job."""
     jobs = max(
         int(np.take([w.stages for w in scenario.workflows], scenario.requests.workflow).sum())
         for scenario in bank.scenarios
     )
-    return -(-jobs // 1024) * 1024
+    return few_shapes(jobs)
 
 
 def _run_one(bank: Bank, program: Program, data: Any, worlds: World, index: int, seed: int) -> Outcome:
     key, at, places = jax.random.key(seed), jnp.int32(index), FIRST_PLACES
-    start = time.perf_counter()
-    carry = _go_on(program, _begin(program, places, log_rows(bank), worlds, at, data, key), worlds, at, data, key)
+    run = partial(_timed, program, worlds=worlds, index=at, data=data, key=key)
+    carry, seconds = run(_begin(program, places, log_rows(bank), worlds, at, data, key))
     while bool(carry.state.overflow):
-        places *= 2
-        carry = _go_on(program, _widen(places, carry, worlds, at), worlds, at, data, key)
-    state = carry.state
-    count = int(state.log.count)
+        places *= MORE_PLACES
+        carry, more = run(_widen(places, carry, worlds, at))
+        seconds += more
+    return outcome_of(carry.state, int(carry.misses), seconds)
+
+
+def outcome_of(state: State, misses: int, seconds: float) -> Outcome:
+    """What the log of `state` says."""
     return Outcome(
-        log=np.asarray(state.log.row)[:count],
+        log=np.asarray(state.log.row)[: int(state.log.count)],
         end=int(state.now),
         truncated=bool(state.truncated),
         visits=int(state.visits),
-        misses=int(carry.misses),
-        seconds=time.perf_counter() - start,
+        misses=misses,
+        seconds=seconds,
     )
+
+
+def _timed(program: Program, carry: Carry, **rest: Any) -> tuple[Carry, float]:
+    """`go_on`, and its wall time without compilation: an episode that is over compiles it first, where it is new."""
+    over = replace(carry, state=replace(carry.state, cursor=jnp.int32(-1)))
+    jax.block_until_ready(_go_on(program, over, **rest))
+    start = time.perf_counter()
+    carry = jax.block_until_ready(_go_on(program, carry, **rest))
+    return carry, time.perf_counter() - start

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .state import NO_TICKET, Queues
+from .state import NO_TICKET, Queues, World
 
 
 def empty_queues(queues: int, places: int, most: int, predecessors: int) -> Queues:
@@ -39,6 +39,13 @@ def first_jobs(queues: Queues, queue: jax.Array, most: int) -> tuple[jax.Array, 
     request = lax.dynamic_slice(queues.request, (queue, start), (1, most))[0]
     origin = lax.dynamic_slice(queues.origin, (queue, start, np.int32(0)), (1, most, queues.origin.shape[2]))[0]
     return request, origin
+
+
+def head_deadlines(world: World, queues: Queues) -> jax.Array:
+    """Tick by which the head request of each queue should be finished [Q]; rubbish for empty queues."""
+    most = (world.transfer_ticks.shape[2] - 1) // world.predecessors.shape[1]
+    head = jnp.take_along_axis(queues.request, (queues.head + most)[:, None], axis=1)[:, 0]
+    return world.arrival[jnp.maximum(head, 0)] + world.deadline_ticks[world.queue_workflow]
 
 
 def push(queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array, count: jax.Array) -> Queues:

@@ -39,6 +39,7 @@ class World:
     successors: jax.Array  # [Q, D] int32 queue, -1 for none
     predecessors: jax.Array  # [Q, P] int32 stage, -1 for none
     entry_queue: jax.Array  # [A] int32
+    fastest_ticks: jax.Array  # [Q] int32 fewest from here to the end of the workflow, whatever the cost
     transfer_ticks: jax.Array  # [Q, 2, L*P+1] int32 by local / remote and pieces
     # functions
     latency_ticks: jax.Array  # [F, X] int32 mean run time of a batch
@@ -102,6 +103,8 @@ class Tally:
     served: jax.Array  # [] int32
     hits: jax.Array  # [] int32
     shed: jax.Array  # [] int32
+    cold: jax.Array  # [] int32 tasks of counted requests that started cold
+    usd: jax.Array  # [] float
     new_hits: jax.Array  # [] int32 since the last report
     new_shed: jax.Array  # [] int32
     new_usd: jax.Array  # [] float

@@ -50,6 +50,19 @@ def stack(scenarios: Sequence[ServerlessScenario]) -> World:
     return World(**{f.name: jnp.asarray(np.stack([world[f.name] for world in worlds])) for f in fields(World)})
 
 
+def fastest_ticks(scenario: ServerlessScenario) -> NDArray[np.int32]:
+    """Fewest ticks from the start of each queue's stage to the end of its workflow [Q], whatever the cost."""
+    fastest = latency_ticks(scenario).min(axis=1)
+    found: list[int] = []
+    for workflow in scenario.workflows:
+        left = [0] * workflow.stages
+        for stage in reversed(range(workflow.stages)):
+            after = max((left[s] for s in workflow.successors[stage]), default=0)
+            left[stage] = int(fastest[workflow.functions[stage]]) + after
+        found += left
+    return np.array(found, np.int32)
+
+
 def with_plan_delay(worlds: World, ticks: jax.Array) -> World:
     """The same worlds where requests join their first queue that much after their arrival."""
     return replace(worlds, plan_delay=jnp.broadcast_to(ticks, worlds.plan_delay.shape))
@@ -135,6 +148,7 @@ def _queues(scenario: ServerlessScenario) -> dict[str, NDArray[np.generic]]:
         "successors": _table(after),
         "predecessors": _table(before),
         "entry_queue": first[:-1].astype(np.int32),
+        "fastest_ticks": fastest_ticks(scenario),
         "transfer_ticks": np.stack(
             [_transfer(scenario, f, len(p), max(map(len, before))) for f, p in zip(function, before, strict=True)]
         ),

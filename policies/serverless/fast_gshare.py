@@ -19,6 +19,7 @@ from ...envs.core import pytree
 from ...envs.serverless.bank import Bank
 from ...envs.serverless.state import World
 from ...envs.serverless.view import Decision, View
+from ...envs.serverless.world import fastest_ticks
 from ...scenarios.checks import check_flag, check_number, check_whole
 from .esg import without_locality
 from .scheduler import SchedulerProgram, best_of, serve_or_wait
@@ -73,7 +74,7 @@ class FastGShare:
             "vgpu": grid.vgpu,
             "own": grid.vcpu == fixed,
             "quota": quota.astype(np.float32),
-            "remaining": tables.remaining(),
+            "remaining": fastest_ticks(tables.scenario),
             "cheap": tables.cheap(),
             "gives_up": np.bool_(self.give_up),
         }

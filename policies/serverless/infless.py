@@ -19,6 +19,7 @@ from ...envs.core import pytree
 from ...envs.serverless.bank import Bank
 from ...envs.serverless.state import TICKS_PER_S, World
 from ...envs.serverless.view import Decision, View
+from ...envs.serverless.world import fastest_ticks
 from ...scenarios.checks import check_flag, check_number
 from .scheduler import SchedulerProgram, best_of, serve_or_wait
 from .tables import by_queue, platform_tables
@@ -83,7 +84,7 @@ class Infless:
             "price": np.array([scenario.prices.usd_per_vcpu_h, scenario.prices.usd_per_vgpu_h], np.float32),
             "begins": by_queue(shares, "start").astype(np.float32),
             "quota": (self.margin * by_queue(shares, "quota")).astype(np.float32),
-            "remaining": tables.remaining(),
+            "remaining": fastest_ticks(tables.scenario),
             "cheap": tables.cheap(),
             "half": np.bool_(self.half),
             "gives_up": np.bool_(self.give_up),

@@ -19,7 +19,7 @@ from ...envs.core import pytree
 from ...envs.serverless.bank import Bank
 from ...envs.serverless.state import TICKS_PER_MS, World
 from ...envs.serverless.view import Decision, View
-from ...envs.serverless.world import with_plan_delay
+from ...envs.serverless.world import fastest_ticks, with_plan_delay
 from ...scenarios.checks import check_flag, check_number, check_whole
 from ...scenarios.errors import InputError
 from ...scenarios.noise import Noise
@@ -228,7 +228,7 @@ def _data(
         "batch": grid.batch,
         "vcpu": grid.vcpu,
         "vgpu": grid.vgpu,
-        "remaining": tables.remaining(),
+        "remaining": fastest_ticks(tables.scenario),
         "cheap": tables.cheap(),
         "strict": np.bool_(strict),
         "gives_up": np.bool_(gives_up),

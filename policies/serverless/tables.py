@@ -42,18 +42,6 @@ class PlatformTables:
         order = np.argsort(self.cost[self.function], axis=1, kind="stable")
         return np.asarray(np.argsort(order, axis=1, kind="stable"), np.int32)
 
-    def remaining(self) -> Ints:
-        """Fewest ticks from the start of each queue's stage to the end of its workflow [Q], whatever the cost."""
-        fastest = self.time.min(axis=1)
-        found: list[int] = []
-        for workflow in self.scenario.workflows:
-            left = [0] * workflow.stages
-            for stage in reversed(range(workflow.stages)):
-                after = max((left[s] for s in workflow.successors[stage]), default=0)
-                left[stage] = int(fastest[workflow.functions[stage]]) + after
-            found += left
-        return np.array(found, np.int32)
-
 
 def platform_tables(bank: Bank) -> PlatformTables:
     """The tables of a bank's platform."""
