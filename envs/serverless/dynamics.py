@@ -372,7 +372,7 @@ def _charge(
     """Bill a task to the counted requests of its batch, in equal parts."""
     members = jnp.arange(site.request.shape[0]) < count
     counted = jnp.sum(world.counted[jnp.maximum(site.request, 0)] & members & serves, dtype=jnp.int32)
-    usd = billed * world.usd_per_tick[config] * (counted / count).astype(world.usd_per_tick.dtype)
+    usd = billed * world.usd_per_tick[config] * counted / count
     tally = state.tally
     return replace(tally, usd=tally.usd + usd, new_usd=tally.new_usd + usd, cold=tally.cold + (is_cold & (counted > 0)))
 
