@@ -10,14 +10,16 @@ from .registration import register_all
 if TYPE_CHECKING:
     from .bench.compare import compare as compare
     from .bench.experiment import Results as Results
+    from .bench.kinds import metrics_of as metrics_of
     from .bench.report import show_results as show_results
     from .bench.simulate import simulate as simulate
-    from .envs.cluster.metrics import metrics_of as metrics_of
     from .envs.cluster.record import JobRecord as JobRecord
     from .envs.cluster.record import Record as Record
+    from .envs.serverless.record import RequestRecord as RequestRecord
     from .policies.catalog import add_placement as add_placement
     from .policies.catalog import find_policy as find_policy
     from .policies.cluster.placements import Placement as Placement
+    from .policies.serverless.catalog import find_scheduler as find_scheduler
     from .scenarios.catalog import find_scenario as find_scenario
     from .scenarios.catalog import find_serverless as find_serverless
     from .scenarios.catalog import find_source as find_source
@@ -45,6 +47,7 @@ _HOMES = {
     "Placement": "policies.cluster.placements",
     "Platform": "scenarios.source",
     "Record": "envs.cluster.record",
+    "RequestRecord": "envs.serverless.record",
     "Results": "bench.experiment",
     "ServerlessFiles": "scenarios.serverless_files",
     "ServerlessPlatform": "scenarios.serverless_source",
@@ -56,10 +59,11 @@ _HOMES = {
     "configure": "settings",
     "find_policy": "policies.catalog",
     "find_scenario": "scenarios.catalog",
+    "find_scheduler": "policies.serverless.catalog",
     "find_serverless": "scenarios.catalog",
     "find_source": "scenarios.catalog",
     "make_jobs": "scenarios.types",
-    "metrics_of": "envs.cluster.metrics",
+    "metrics_of": "bench.kinds",
     "show_results": "bench.report",
     "simulate": "bench.simulate",
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from .scenarios.catalog import find_scenario
+from .scenarios.catalog import find_source
 from .scenarios.errors import InputError, unknown_name
+from .scenarios.serverless_source import ServerlessSource
 from .scenarios.source import FromFiles, Platform, Source
 from .scenarios.traces.models import MODELS, read_models
 from .scenarios.traces.sia import DurationUnit
@@ -16,7 +17,7 @@ from .scenarios.variability.quantiles import CLASSES
 
 @dataclass(frozen=True)
 class PlatformArgs:
-    """Changes to the machine and the rules; what is not given stays as the scenario has it."""
+    """Changes to the machine and the rules of a cluster; what is not given stays as the scenario has it."""
 
     nodes: int | None = None
     """Nodes of the cluster."""
@@ -40,9 +41,9 @@ class PlatformArgs:
         """`platform` with these options."""
         return replace(platform, **self.given)  # type: ignore[arg-type]
 
-    def apply(self, scenario: str) -> Source:
+    def apply(self, scenario: str) -> Source | ServerlessSource:
         """A built-in scenario with these options as knobs."""
-        return find_scenario(":".join([scenario, *(f"{key}={value}" for key, value in self.given.items())]))
+        return find_source(":".join([scenario, *(f"{key}={value}" for key, value in self.given.items())]))
 
 
 @dataclass(frozen=True)

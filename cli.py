@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,17 +19,18 @@ from tyro.conf import Positional, subcommand
 
 from .arguments import FileArgs, PlatformArgs, split
 from .bench.experiment import Grid, run_grid, usual_baseline
-from .bench.outputs import refuse_unwritable, write_jobs, write_text
+from .bench.html import write_report
+from .bench.kinds import KINDS, BenchKind, find_policy_of, kind_of_world, metrics_of
+from .bench.outputs import refuse_unwritable, write_text
 from .bench.perf import as_json, machine, measure
 from .bench.provenance import add_plugin
-from .bench.report import console, record_table, show_results, unfinished_note
+from .bench.report import record_table, show_results
 from .bench.simulate import build_worlds, run_policy
 from .bench.suites import SEEDS, SUITES
+from .bench.terminal import console
 from .listing import show_catalogs
-from .policies.catalog import find_policy
 from .scenarios.catalog import HELD_OUT
 from .scenarios.errors import InputError, unknown_name
-from .scenarios.source import Source
 from .settings import configure
 
 REFUSED, INTERRUPTED = 2, 130
@@ -50,14 +51,16 @@ class Simulate:
 
     scenario: Positional[str] = ""
     """Built-in scenario, as NAME[:KNOB=VALUE...] (see varigym list). Default: sia-64, unless --trace is given."""
-    policy: str = "pal"
-    """ORDER+PLACEMENT[+sticky][+backfill], or an alias."""
+    policy: str | None = None
+    """A policy for that kind of world (see varigym list). Default: pal for a cluster, esg for a serverless platform."""
     seed: int = 0
     """Seed of the world and of policies that draw lots."""
     trace: Path | None = None
     """CSV job_id,num_gpus,submit_time,duration,model[,batch_size], instead of a built-in scenario."""
     jobs_out: Path | None = None
-    """Write one row per tracked job to this CSV."""
+    """Cluster: write one row per tracked job to this CSV."""
+    requests_out: Path | None = None
+    """Serverless: write one row per counted request to this CSV."""
     plugin: Path | None = None
     """Python file of your own to import first (it may add placements)."""
     platform: PlatformArgs = PlatformArgs()
@@ -66,18 +69,29 @@ class Simulate:
     def run(self) -> None:
         """Simulate, print, write."""
         _load_plugin(self.plugin)
-        refuse_unwritable(self.jobs_out)
-        policy = find_policy(self.policy)
         source = _source(self.scenario, self.trace, self.platform, self.files)
-        worlds = build_worlds(source, [self.seed])
-        record = run_policy(source, policy, [self.seed], worlds)[0]
-        _note(*getattr(source, "remarks", []))
-        console().print(record_table(record, policy.information))
-        if record.truncated_jobs:
-            _note(unfinished_note(record.truncated_jobs))
-        if self.jobs_out:
-            write_jobs(self.jobs_out, record)
-            _note(f"wrote {self.jobs_out}")
+        (world,) = build_worlds(source, [self.seed])
+        kind = kind_of_world(world)
+        path = self._rows_out(kind)
+        policy = find_policy_of(kind, kind.usual_policy if self.policy is None else self.policy)
+        (record,) = run_policy(source, policy, [self.seed], [world])
+        _note(*dict.fromkeys([*getattr(source, "remarks", []), *getattr(world, "remarks", [])]))
+        console().print(record_table(record, policy))
+        if count := int(metrics_of(record)["unfinished"]):
+            _note(*filter(None, [kind.unfinished_note(count)]))
+        if path:
+            write_text(path, kind.rows(record))
+            _note(f"wrote {path}")
+
+    def _rows_out(self, kind: BenchKind) -> Path | None:
+        """The file for rows, if one is asked for. Raises `InputError` for the other kind's option."""
+        for other in KINDS:
+            path: Path | None = getattr(self, other.rows_option.removeprefix("--").replace("-", "_"))
+            if path and other is not kind:
+                legal = f"legal for {kind.about}: {kind.rows_option}"
+                raise InputError(f"{other.rows_option} belongs to {other.about}; {legal}")
+            refuse_unwritable(path)
+        return self.jobs_out or self.requests_out
 
 
 @dataclass(frozen=True)
@@ -85,7 +99,7 @@ class Bench:
     """Run a grid of scenarios x policies x seeds and print paired comparisons."""
 
     suite: Positional[str] = "quick"
-    """quick, pal or variability (see varigym list)."""
+    """quick, pal, variability, esg, esg-fair, esg-ablation, esg-sensitivity or esg-cold (see varigym list)."""
     scenarios: str = ""
     """Comma-separated scenarios instead of the suite's."""
     policies: str = ""
@@ -98,7 +112,7 @@ class Bench:
     seed_start: int = HELD_OUT.first
     """First seed. Held-out seeds start at 200000."""
     out: Path | None = None
-    """Folder for rows.csv; a rerun with the same folder continues where it stopped."""
+    """Folder for rows.csv and report.html; a rerun with the same folder continues where it stopped."""
     traces: tuple[Path, ...] = ()
     """Trace files (CSV as for simulate --trace) instead of the suite's scenarios."""
     plugin: Path | None = None
@@ -124,7 +138,8 @@ class Bench:
         seeds = (1 if fixed else SEEDS) if self.seeds is None else self.seeds
         if seeds < 1:
             raise InputError(f"seeds = {seeds}; at least one is needed")
-        policies = tuple(find_policy(name) for name in split(self.policies) or suite.policies)
+        kind = kind_of_world(sources[0].build(self.seed_start))
+        policies = tuple(find_policy_of(kind, name) for name in split(self.policies) or suite.policies)
         grid = Grid(
             sources=tuple(sources),
             policies=policies,
@@ -135,9 +150,11 @@ class Bench:
         with _progress() as progress:
             task = progress.add_task("episodes", total=grid.size)
             results = run_grid(grid, self.out, lambda n: progress.advance(task, n), _note)
-        show_results(results, console(), suite.sweeps if untouched else ())
+        sweeps = suite.sweeps if untouched else ()
+        show_results(results, console(), sweeps)
         if self.out:
-            console().print(f"rows: {self.out / 'rows.csv'}", markup=False)
+            write_report(self.out / "report.html", results, f"varigym bench {self.suite}", sweeps)
+            console().print(f"rows: {self.out / 'rows.csv'}, report: {self.out / 'report.html'}", markup=False)
 
 
 @dataclass(frozen=True)
@@ -200,7 +217,7 @@ def _guarded(run: Callable[[], None], out: Path | None) -> int:
     return 0
 
 
-def _source(scenario: str, trace: Path | None, platform: PlatformArgs, files: FileArgs) -> Source:
+def _source(scenario: str, trace: Path | None, platform: PlatformArgs, files: FileArgs) -> Any:
     if trace is not None:
         if scenario:
             raise InputError(f"scenario '{scenario}' and --trace {trace}: give one of them")

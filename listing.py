@@ -5,20 +5,24 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from .bench.kinds import KINDS
 from .bench.report import CLAIRVOYANT_MARK
 from .bench.suites import SUITES
-from .envs.cluster.metrics import METRICS
 from .policies.catalog import ALIASES, ORDERS, PLACEMENTS
+from .policies.serverless.catalog import SCHEDULERS
+from .policies.serverless.catalog import knobs as scheduler_knobs
 from .policies.types import Information
 from .scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, Entry, ServerlessEntry, find_source, knobs
 
 
 def show_catalogs(to: Console) -> None:
     """Print every catalog."""
-    for table in (_scenarios(), _orders(), _placements(), _aliases(), _metrics(), _suites(), _seeds()):
+    for table in (_scenarios(), _orders(), _placements(), _aliases(), _schedulers(), *_metrics(), _suites(), _seeds()):
         to.print(table)
     to.print("Policies are ORDER+PLACEMENT[+sticky][+backfill]: sticky gangs keep their GPUs unless a job ahead needs")
-    to.print("them; backfill passes over a job that does not fit. Variants of a scenario: NAME:KNOB=VALUE:KNOB=VALUE.")
+    to.print(
+        "them; backfill passes over a job that does not fit. Variants of a scenario or scheduler: NAME:KNOB=VALUE."
+    )
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -42,7 +46,7 @@ def _settings(name: str, entry: Entry | ServerlessEntry) -> str:
 
 
 def _orders() -> Table:
-    table = _table("Orders: who is next", "name", "information", "rule and source")
+    table = _table("Orders of a cluster: who is next", "name", "information", "rule and source")
     for order in ORDERS.values():
         mark = f" {CLAIRVOYANT_MARK}" if order.information is Information.CLAIRVOYANT else ""
         table.add_row(order.name + mark, order.information, order.source)
@@ -50,24 +54,35 @@ def _orders() -> Table:
 
 
 def _placements() -> Table:
-    table = _table("Placements: on which GPUs", "name", "information", "rule and source")
+    table = _table("Placements of a cluster: on which GPUs", "name", "information", "rule and source")
     for placement in PLACEMENTS.values():
         table.add_row(placement.name, "PM bins" if placement.class_first else "free GPUs", placement.source)
     return table
 
 
 def _aliases() -> Table:
-    table = _table("Aliases", "name", "policy")
+    table = _table("Aliases of a cluster's policies", "name", "policy")
     for name, policy in ALIASES.items():
         table.add_row(name, policy)
     return table
 
 
-def _metrics() -> Table:
-    table = _table("Metrics", "name", "unit", "better", "definition")
-    for metric in METRICS:
-        table.add_row(metric.name, metric.unit, metric.better, metric.definition)
+def _schedulers() -> Table:
+    table = _table("Schedulers of a serverless platform", "name", "rule and source", "knobs and defaults")
+    for name, entry in SCHEDULERS.items():
+        settings = scheduler_knobs(entry.make(name)).items()
+        table.add_row(name, entry.about, ", ".join(f"{key}={value}" for key, value in settings))
     return table
+
+
+def _metrics() -> list[Table]:
+    tables = []
+    for kind in KINDS:
+        table = _table(f"Metrics of {kind.about}", "name", "unit", "better", "definition")
+        for metric in kind.metrics:
+            table.add_row(metric.name, metric.unit, metric.better, metric.definition)
+        tables.append(table)
+    return tables
 
 
 def _suites() -> Table:

@@ -4,45 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.cluster.metrics import METRICS, metrics_of
-from ..envs.cluster.record import Record
-from ..policies.catalog import ORDERS, find_policy
-from ..policies.types import Policy
+from ..policies.catalog import ORDERS
 from ..scenarios.errors import InputError
-from ..scenarios.source import Source
+from .kinds import CLUSTER, BenchKind, find_policy_of, kind_of
 from .provenance import commit, version
 from .rows import ResultRow, RowStore
-from .simulate import build_worlds, run_policy
+from .simulate import build_worlds
 
 SAME_ORDER = "ORDER"
-"""In a baseline's name: the order of the policy that is compared."""
+"""In a cluster baseline's name: the order of the policy that is compared."""
 
 
 @dataclass(frozen=True)
 class Grid:
     """What to run; every policy meets the same worlds."""
 
-    sources: tuple[Source, ...]
-    policies: tuple[Policy, ...]
+    sources: tuple[Any, ...]
+    """All of one kind of world."""
+    policies: tuple[Any, ...]
     seeds: tuple[int, ...]
     baseline: str
     """Policy that ratios are taken to; `ORDER+...` stands for the same order's."""
 
     def __post_init__(self) -> None:
-        for kind, names in (("scenario", [s.name for s in self.sources]), ("policy", [p.name for p in self.policies])):
+        for what, names in (("scenario", [s.name for s in self.sources]), ("policy", [p.name for p in self.policies])):
             if not names:
-                raise InputError(f"no {kind} to run; at least one is needed")
+                raise InputError(f"no {what} to run; at least one is needed")
             twice = [name for name in names if names.count(name) > 1]
             if twice:
-                raise InputError(f"{kind} '{twice[0]}' is given twice")
+                raise InputError(f"{what} '{twice[0]}' is given twice")
         if not self.seeds:
             raise InputError("seeds = 0; at least one is needed")
-        find_policy(self.baseline.replace(SAME_ORDER, "fifo"))
+        for source in self.sources[1:]:
+            if (kind := kind_of(source)) is not self.kind:
+                first = f"scenario '{self.sources[0].name}' is {self.kind.about}"
+                raise InputError(f"{first}, '{source.name}' is {kind.about}; run one kind at a time")
+        for policy in self.policies:
+            find_policy_of(self.kind, policy)
+        if self.baseline not in [policy.name for policy in self.policies]:
+            find_policy_of(self.kind, self.baseline.replace(SAME_ORDER, "fifo"))
+
+    @cached_property
+    def kind(self) -> BenchKind:
+        """The kind of the worlds."""
+        return kind_of(self.sources[0])
 
     @property
     def size(self) -> int:
@@ -51,13 +63,15 @@ class Grid:
 
     def baseline_of(self, policy: str) -> str:
         """Name of the policy that `policy` is compared to; empty where a policy of one's own has no order."""
+        if self.kind is not CLUSTER or self.baseline in [policy.name for policy in self.policies]:
+            return self.baseline
         order = policy.split("+", maxsplit=1)[0]
         if SAME_ORDER in self.baseline and order not in ORDERS:
             return ""
-        return find_policy(self.baseline.replace(SAME_ORDER, order)).name
+        return str(self.kind.find_policy(self.baseline.replace(SAME_ORDER, order)).name)
 
 
-def usual_baseline(policies: Sequence[Policy], usual: str) -> str:
+def usual_baseline(policies: Sequence[Any], usual: str) -> str:
     """`usual` where it is among the policies (or stands for one per order), else the first of them."""
     names = [policy.name for policy in policies]
     return usual if SAME_ORDER in usual or usual in names or not names else names[0]
@@ -71,9 +85,16 @@ class Results:
     rows: tuple[ResultRow, ...]
 
     def values(self, scenario: str, policy: str, metric: str) -> NDArray[np.float64]:
-        """Values in the order of the grid's seeds; empty where the policy was not run."""
-        found = {r.seed: r.value for r in self.rows if (r.scenario, r.policy, r.metric) == (scenario, policy, metric)}
+        """Values in the order of the grid's seeds, NaN where one does not exist; empty where the policy was not run."""
+        found = self._by_seed.get((scenario, policy, metric), {})
         return np.array([found[seed] for seed in self.grid.seeds if seed in found])
+
+    @cached_property
+    def _by_seed(self) -> dict[tuple[str, str, str], dict[int, float]]:
+        found: dict[tuple[str, str, str], dict[int, float]] = {}
+        for row in self.rows:
+            found.setdefault((row.scenario, row.policy, row.metric), {})[row.seed] = row.value
+        return found
 
 
 def run_grid(
@@ -83,38 +104,60 @@ def run_grid(
     note: Callable[[str], None] = lambda text: None,
 ) -> Results:
     """Run what is not yet in `out`; `progress` hears of finished episodes, `note` of what a user should know."""
-    store = RowStore(out, [metric.name for metric in METRICS])
+    store = RowStore(out, grid.kind.metrics)
     if store.torn:
         note(f"{out}/rows.csv ended inside a result (an interrupted run); that part is computed again")
     for source in grid.sources:
-        worlds = build_worlds(source, grid.seeds)
-        for remark in getattr(source, "remarks", []):
+        worlds = _Worlds(grid, source)
+        for remark in worlds.remarks:
             note(remark)
         for policy in grid.policies:
             todo = [i for i, seed in enumerate(grid.seeds) if (source.name, policy.name, seed) not in store]
             for i in set(range(len(grid.seeds))) - set(todo):
-                store.check((source.name, policy.name, grid.seeds[i]), worlds[i].data_hash, version(), commit())
+                store.check((source.name, policy.name, grid.seeds[i]), worlds.all[i].data_hash, version(), commit())
             progress(len(grid.seeds) - len(todo))
             if todo:
-                records = run_policy(source, policy, [grid.seeds[i] for i in todo], [worlds[i] for i in todo])
-                store.add(row for record in records for row in _rows(record))
+                store.add(row for record in worlds.run(policy, todo) for row in _rows(grid.kind, record))
                 progress(len(todo))
     return Results(grid, tuple(store.rows))
 
 
-def _rows(record: Record) -> Sequence[ResultRow]:
-    values = metrics_of(record)
+class _Worlds:
+    """The worlds of one source, prepared once for all policies."""
+
+    def __init__(self, grid: Grid, source: Any) -> None:
+        self.grid, self.source = grid, source
+        self.all = build_worlds(source, grid.seeds)
+        self._bank: tuple[list[int], Any] = ([], None)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know of the source and its first world."""
+        said = [*getattr(self.source, "remarks", []), *getattr(self.all[0], "remarks", [])]
+        return list(dict.fromkeys(said))
+
+    def run(self, policy: Any, places: list[int]) -> list[Any]:
+        """Records of a policy on the worlds at `places`."""
+        if self._bank[0] != places:
+            self._bank = (places, self.grid.kind.bank(self.source, [self.all[i] for i in places]))
+        return self.grid.kind.run(self.source, policy, [self.grid.seeds[i] for i in places], self._bank[1])
+
+
+def _rows(kind: BenchKind, record: Any) -> list[ResultRow]:
+    """Rows of one episode; the metrics come last, so that they are all there where the last one is."""
+    units = {metric.name: metric.unit for metric in kind.metrics}
+    values = kind.details(record) | {metric.name: metric.of(record) for metric in kind.metrics}
     return [
         ResultRow(
             scenario=record.scenario,
             policy=record.policy,
             seed=record.seed,
-            metric=metric.name,
-            value=values[metric.name],
-            unit=metric.unit,
+            metric=name,
+            value=value,
+            unit=units.get(name.partition("[")[0], "1"),
             version=version(),
             commit=commit(),
             data_hash=record.data_hash,
         )
-        for metric in METRICS
+        for name, value in values.items()
     ]

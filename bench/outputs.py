@@ -6,24 +6,10 @@ import csv
 import io
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..envs.cluster.record import Record
 from ..scenarios.errors import InputError
-
-JOB_COLUMNS = (
-    "job_id",
-    "arrival_s",
-    "start_s",
-    "finish_s",
-    "demand",
-    "app_class",
-    "jct_s",
-    "run_slowdown",
-    "preemptions",
-    "contention",
-    "ftf",
-)
 
 
 def refuse_unwritable(path: Path | None) -> None:
@@ -35,14 +21,14 @@ def refuse_unwritable(path: Path | None) -> None:
         raise InputError(f"{path}: cannot be written; legal: a file in an existing folder that you may write to")
 
 
-def write_jobs(path: Path, record: Record) -> None:
-    """One row per tracked job, in arrival order; a time that does not exist (truncated job) is left empty."""
-    columns = [getattr(record.jobs, name).tolist() for name in JOB_COLUMNS]
+def as_csv(names: Sequence[str], arrays: object) -> str:
+    """The named arrays, attributes of one object and of equal length, as the columns of a CSV."""
+    columns = [getattr(arrays, name).tolist() for name in names]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(JOB_COLUMNS)
+    writer.writerow(names)
     writer.writerows([_cell(value) for value in row] for row in zip(*columns, strict=True))
-    write_text(path, text.getvalue())
+    return text.getvalue()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -54,7 +40,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _cell(value: str | float) -> str:
-    """A number as short as it is exact; nothing where it does not exist."""
+    """A number as short as it is exact, a flag as 0 or 1; nothing where it does not exist."""
+    if isinstance(value, bool):
+        return str(int(value))
     if not isinstance(value, float):
         return str(value)
     if math.isnan(value):

@@ -7,10 +7,9 @@ import platform
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from statistics import median
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +24,10 @@ from ..scenarios.catalog import HELD_OUT, find_scenario
 from ..scenarios.source import Source
 from ..scenarios.types import ClusterScenario
 from .perf_env import compiled_rate, host_stepped_rate, single_rate
+from .perf_serverless import serverless_readings
 from .provenance import commit, version
+from .search_timing import search_readings
+from .timing import Reading, rate
 
 GRID = tuple(
     f"{order}+{placement}{habit}"
@@ -39,40 +41,32 @@ BASE = "las-2d+pal+backfill"
 """Base policy of the environment that is timed."""
 FULL_S, QUICK_S = 2.0, 0.3
 """Seconds that each rate is measured for."""
-BATCHES = 5
 PLACEMENTS = 2000
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One figure."""
-
-    name: str
-    value: float
-    unit: str
-
-
 def measure(source: Source | None, quick: bool) -> list[Reading]:
-    """All figures, on `source` (default: sia-64, 64 GPUs and 160 jobs)."""
+    """All figures; on `source` those of a cluster alone (default: sia-64, 64 GPUs and 160 jobs)."""
     seconds = QUICK_S if quick else FULL_S
+    serverless = [] if source else [*serverless_readings(seconds), *search_readings(quick)]
     source = source or find_scenario("sia-64")
     scenario = source.build(HELD_OUT.first)
     bank = make_bank([scenario], source.history())
     compile_s = _compile_s(bank)
     return [
-        Reading("cluster.rounds_per_s", _rate(partial(_rounds, bank), seconds), "1/s"),
+        Reading("cluster.rounds_per_s", rate(partial(_rounds, bank), seconds), "1/s"),
         Reading("cluster.placements_per_s", _placement_rate(bank, scenario, seconds), "1/s"),
         Reading("cluster.compile_s", compile_s, "s"),
         *_env_readings(bank, seconds),
+        *serverless,
         Reading("peak_rss_mb", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MB"),
-        Reading("numpy_loop_per_s", _rate(_numpy_loop(), seconds), "1/s"),
+        Reading("numpy_loop_per_s", rate(_numpy_loop(), seconds), "1/s"),
     ]
 
 
 def _env_readings(bank: Bank, seconds: float) -> list[Reading]:
     base, readings = find_policy(BASE), []
-    for name, rate in (("single", single_rate), ("batched", compiled_rate), ("host_stepped", host_stepped_rate)):
-        per_s, passing = rate(bank, base, seconds)
+    for name, measured in (("single", single_rate), ("batched", compiled_rate), ("host_stepped", host_stepped_rate)):
+        per_s, passing = measured(bank, base, seconds)
         readings += [
             Reading(f"cluster.env_steps_per_s.{name}", per_s, "1/s"),
             Reading(f"cluster.env_steps_rest_or_commit.{name}", passing, "share"),
@@ -143,7 +137,7 @@ def _placement_rate(bank: Bank, scenario: ClusterScenario, seconds: float) -> fl
         return PLACEMENTS
 
     batch()
-    return _rate(batch, seconds)
+    return rate(batch, seconds)
 
 
 def _numpy_loop() -> Callable[[], int]:
@@ -157,17 +151,6 @@ def _numpy_loop() -> Callable[[], int]:
         return 200
 
     return batch
-
-
-def _rate(batch: Callable[[], int], seconds: float) -> float:
-    """Median over a few stretches of (things done / time)."""
-    rates = []
-    for _ in range(BATCHES):
-        start, done = time.perf_counter(), 0
-        while time.perf_counter() - start < seconds / BATCHES:
-            done += batch()
-        rates.append(done / (time.perf_counter() - start))
-    return median(rates)
 
 
 def _processor() -> str:

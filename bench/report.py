@@ -1,153 +1,119 @@
-"""Tables for the terminal."""
+"""Tables of an episode and of a benchmark."""
 
 from __future__ import annotations
 
 import math
-import os
-import sys
+from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console, Group
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from ..envs.cluster.metrics import METRICS, Metric, metrics_of
-from ..envs.cluster.record import Record
-from ..policies.types import Information, Policy
+from ..policies.types import Information
+from .columns import Column
 from .experiment import Results
-from .stats import Interval, mean_interval, ratio_interval
-from .suites import Sweep
+from .kinds import kind_of_record
+from .layouts import layout_of
+from .suite import Sweep
+from .terminal import PIPE_WIDTH, console
 
-HEADLINE, UNFINISHED = "mean_jct_s", "unfinished"
-PIPE_WIDTH = 160
-"""Columns when the output is not a terminal, so that no cell is cut."""
+UNFINISHED = "unfinished"
 CLAIRVOYANT_MARK = "*"
 
 
-class PipeConsole(Console):
-    """A console whose reader may close the pipe early (`| head`) without that being an error."""
-
-    def on_broken_pipe(self) -> None:
-        """Leave the rest unprinted; the stream is pointed elsewhere so that its last flush cannot fail either."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def console(stderr: bool = False) -> Console:
-    """A console that does not wrap tables when its output is piped."""
-    made = PipeConsole(stderr=stderr, highlight=False)
-    return made if made.is_terminal else PipeConsole(stderr=stderr, highlight=False, width=PIPE_WIDTH, soft_wrap=True)
-
-
-def label(policy: Policy) -> str:
+def label(policy: Any) -> str:
     """Name, with the mark of clairvoyance."""
-    clairvoyant = policy.information is Information.CLAIRVOYANT
-    return policy.name + (f" {CLAIRVOYANT_MARK}" if clairvoyant else "")
+    return policy.name + (f" {CLAIRVOYANT_MARK}" if _is_clairvoyant(policy) else "")
 
 
-def record_table(record: Record, information: Information) -> Table:
+def record_table(record: Any, policy: Any) -> Table:
     """Every metric of one episode, with its definition."""
-    title = f"{record.scenario}, {record.policy} ({information}), seed {record.seed}, {len(record.jobs.job_id)} jobs"
+    kind = kind_of_record(record)
+    knows = f" ({policy.information})" if hasattr(policy, "information") else ""
+    title = f"{record.scenario}, {record.policy}{knows}, seed {record.seed}, {kind.heading(record)}"
     table = Table("metric", "value", "unit", "definition", title=escape(title), title_justify="left")
-    values = metrics_of(record)
-    for metric in METRICS:
-        value = values[metric.name]
-        shown = f"{value:,.0f}" if value.is_integer() else f"{value:,.4f}"
-        table.add_row(metric.name, shown, metric.unit, metric.definition)
+    for metric in kind.metrics:
+        table.add_row(metric.name, _shown(metric.of(record)), metric.unit, metric.definition)
     return table
 
 
-def scenario_tables(results: Results, scenario: str, wide: bool) -> list[Table]:
-    """Every metric of every policy on one scenario, with the paired ratio to the baseline; two tables if not `wide`."""
-    grid = results.grid
-    title = f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}"
-    others = [metric for metric in METRICS if metric.name not in (HEADLINE, UNFINISHED)]
-    headline = [f"{HEADLINE} [95 %]", "ratio [95 %]"]
-    rest = [metric.name.replace("_", "\n", 1) for metric in others]
-    parts = [headline + rest] if wide else [headline, rest]
-    tables = [
-        Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)) for _ in parts
-    ]
-    for table, columns in zip(tables, parts, strict=True):
-        table.add_column("policy", overflow="fold")
-        for column in columns:
-            table.add_column(column, justify="right", overflow="fold")
-    for policy in grid.policies:
-        mean = mean_interval(results.values(scenario, policy.name, HEADLINE))
-        cells = [_with_bounds(mean, 0), _ratio(results, scenario, policy.name)]
-        cells += [_plain(m, float(results.values(scenario, policy.name, m.name).mean())) for m in others]
-        for table, columns in zip(tables, parts, strict=True):
-            table.add_row(label(policy), *cells[: len(columns)])
-            cells = cells[len(columns) :]
+def result_tables(results: Results, wide: bool = True, sweeps: tuple[Sweep, ...] = ()) -> list[Table]:
+    """The tables of a grid: along each knob, or of each scenario and over all of them."""
+    layout, names = layout_of(results.grid.kind), [source.name for source in results.grid.sources]
+    if sweeps:
+        return [
+            pivot_table(results, column, f"{sweep.title}: {column.title}", sweep.knob, sweep.labels, sweep.scenarios)
+            for sweep in sweeps
+            for column in layout.along_knobs
+        ]
+    tables = [table for name in names for table in scenario_tables(results, name, wide)]
+    if len(names) > 1:
+        tables += [pivot_table(results, c, c.title, "scenario", tuple(names), tuple(names)) for c in layout.overview]
+        tables += [summary_table(results)]
     return tables
 
 
-def summary_table(results: Results) -> Table:
-    """Geometric mean of the paired ratios over all scenarios and seeds."""
+def scenario_tables(results: Results, scenario: str, wide: bool) -> list[Table]:
+    """Every policy on one scenario; two tables if not `wide`."""
+    grid, layout = results.grid, layout_of(results.grid.kind)
+    title = f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}"
+    head, rest = layout.columns[: layout.headline], layout.columns[layout.headline :]
+    parts = [layout.columns] if wide else [head, rest]
+    tables = []
+    for columns in parts:
+        table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        _fill(table, "policy", [column.title for column in columns])
+        for policy in grid.policies:
+            table.add_row(label(policy), *(column.cell(results, scenario, policy.name) for column in columns))
+        tables.append(table)
+    return tables
+
+
+def pivot_table(
+    results: Results, column: Column, title: str, corner: str, labels: tuple[str, ...], scenarios: tuple[str, ...]
+) -> Table:
+    """One figure: a row per scenario, a column per policy that has something to say."""
     grid = results.grid
-    table = Table(title=f"Geometric mean over {len(grid.sources)} scenarios", title_justify="left")
-    table.add_column("policy", overflow="fold")
-    table.add_column("baseline", overflow="fold")
-    table.add_column(f"{HEADLINE} ratio [95 %]", justify="right", overflow="fold")
-    for policy in grid.policies:
-        base = grid.baseline_of(policy.name)
-        pairs = [
-            (results.values(s.name, policy.name, HEADLINE), results.values(s.name, base, HEADLINE))
-            for s in grid.sources
-        ]
-        if all(len(v) == len(b) for v, b in pairs):
-            interval = ratio_interval(np.concatenate([v for v, _ in pairs]), np.concatenate([b for _, b in pairs]))
-            table.add_row(label(policy), base, _with_bounds(interval, 3))
+    table = Table(title=escape(title.replace("{baseline}", grid.baseline)), title_justify="left")
+    is_compared = hasattr(column, "over")
+    shown = [p for p in grid.policies if not is_compared or p.name != grid.baseline_of(p.name)]
+    _fill(table, corner, [label(policy) for policy in shown])
+    for name, scenario in zip(labels, scenarios, strict=True):
+        table.add_row(name, *(column.cell(results, scenario, policy.name) for policy in shown))
     return table
 
 
-def sweep_table(results: Results, sweep: Sweep) -> Table:
-    """Paired ratio to the baseline of every policy along one knob."""
-    grid = results.grid
-    table = Table(title=f"{sweep.title}: ratio of {HEADLINE} to {grid.baseline} [95 %]", title_justify="left")
-    table.add_column(sweep.knob, justify="right")
-    compared = [policy for policy in grid.policies if policy.name != grid.baseline_of(policy.name)]
-    for policy in compared:
-        table.add_column(label(policy), justify="right", overflow="fold")
-    for value, scenario in zip(sweep.values, sweep.scenarios, strict=True):
-        table.add_row(f"{value:g}", *(_ratio(results, scenario, policy.name) for policy in compared))
+def summary_table(results: Results) -> Table:
+    """Differences from the baseline over all scenarios and seeds."""
+    grid, layout = results.grid, layout_of(results.grid.kind)
+    scenarios = [source.name for source in grid.sources]
+    table = Table(title=f"{layout.summary} over {len(scenarios)} scenarios", title_justify="left")
+    _fill(table, "policy", ["baseline", *(column.title for column in layout.compared)])
+    for policy in grid.policies:
+        cells = [column.over(results, scenarios, policy.name) for column in layout.compared]
+        table.add_row(label(policy), grid.baseline_of(policy.name), *cells)
     return table
 
 
 def show_results(results: Results, to: Console | None = None, sweeps: tuple[Sweep, ...] = ()) -> None:
     """Print the tables of a grid, and what is needed to read them (default: to standard output)."""
-    grid, to = results.grid, to or console()
-    if sweeps:
-        tables = [sweep_table(results, sweep) for sweep in sweeps]
-    else:
-        wide = to.width >= PIPE_WIDTH
-        tables = [table for source in grid.sources for table in scenario_tables(results, source.name, wide)]
-        tables += [summary_table(results)] if len(grid.sources) > 1 else []
-    to.print(Group(*tables))
-    to.print(Text(_legend(results), style="dim"))
-    for source in grid.sources:
-        for policy in grid.policies:
-            jobs = int(results.values(source.name, policy.name, UNFINISHED).sum())
-            if jobs:
-                to.print(f"{source.name}, {policy.name}: {unfinished_note(jobs)}", style="yellow", markup=False)
+    to = to or console()
+    to.print(Group(*result_tables(results, to.width >= PIPE_WIDTH, sweeps)))
+    to.print(Text(legend(results), style="dim"))
+    for line in remarks(results):
+        to.print(line, style="yellow", markup=False)
 
 
-def unfinished_note(jobs: int) -> str:
-    """What it means that an episode was truncated."""
-    return (
-        f"{jobs} jobs had not finished at the horizon; their time up to it counts "
-        "(a policy that starves them, or a restart cost that eats whole rounds)"
-    )
-
-
-def _legend(results: Results) -> str:
+def legend(results: Results) -> str:
+    """What the figures mean."""
     grid = results.grid
-    words = [f"ratio: {HEADLINE} over {grid.baseline}'s, paired by seed, geometric mean; below 1 is better"]
+    words = [layout_of(grid.kind).legend.replace("{baseline}", grid.baseline)]
     names = [policy.name for policy in grid.policies]
     if not any(grid.baseline_of(name) in names for name in names):
         words = [f"no ratios: {grid.baseline} is not among the policies"]
-    if any(policy.information is Information.CLAIRVOYANT for policy in grid.policies):
+    if any(_is_clairvoyant(policy) for policy in grid.policies):
         words.append(f"{CLAIRVOYANT_MARK} clairvoyant: knows true remaining work")
     words.append(
         f"seeds {grid.seeds[0]}-{grid.seeds[-1]}; intervals: bootstrap over seeds (means over scenarios: over both)"
@@ -155,28 +121,28 @@ def _legend(results: Results) -> str:
     return "\n".join(words)
 
 
-def _ratio(results: Results, scenario: str, policy: str) -> str:
-    base_name = results.grid.baseline_of(policy)
-    base = results.values(scenario, base_name, HEADLINE)
-    if policy == base_name:
-        return "1 (baseline)"
-    if not len(base):
+def remarks(results: Results) -> list[str]:
+    """Episodes that were cut off."""
+    grid, found = results.grid, []
+    for source in grid.sources:
+        for policy in grid.policies:
+            count = int(results.values(source.name, policy.name, UNFINISHED).sum())
+            if count and (said := grid.kind.unfinished_note(count)):
+                found.append(f"{source.name}, {policy.name}: {said}")
+    return found
+
+
+def _fill(table: Table, first: str, others: list[str]) -> None:
+    table.add_column(first, overflow="fold")
+    for title in others:
+        table.add_column(title, justify="right", overflow="fold")
+
+
+def _is_clairvoyant(policy: Any) -> bool:
+    return getattr(policy, "information", None) is Information.CLAIRVOYANT
+
+
+def _shown(value: float) -> str:
+    if math.isnan(value):
         return "-"
-    return _with_bounds(ratio_interval(results.values(scenario, policy, HEADLINE), base), 3)
-
-
-def _with_bounds(interval: Interval, digits: int) -> str:
-    value = f"{interval.value:,.{digits}f}"
-    if math.isnan(interval.low):
-        return value
-    return f"{value} [{interval.low:,.{digits}f}, {interval.high:,.{digits}f}]"
-
-
-def _plain(metric: Metric, value: float) -> str:
-    return (
-        f"{value:,.0f}"
-        if metric.unit == "s" or metric.name == "preemptions"
-        else f"{value:,.3g}"
-        if value < 100
-        else f"{value:,.0f}"
-    )
+    return f"{value:,.0f}" if value.is_integer() else f"{value:,.4f}" if abs(value) >= 0.01 else f"{value:.4g}"

@@ -11,7 +11,9 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
+from ..envs.metric import Metric
 from ..scenarios.errors import InputError
 
 
@@ -24,6 +26,7 @@ class ResultRow:
     seed: int
     metric: str
     value: float
+    """NaN, an empty cell, where the metric does not exist for that episode."""
     unit: str
     version: str
     commit: str
@@ -42,9 +45,13 @@ class RowStore:
     had fewer metrics.
     """
 
-    def __init__(self, folder: Path | None, metrics: Sequence[str]) -> None:
-        """Open `folder` (made if absent) and read the finished cells of an earlier run."""
-        self._metrics = tuple(metrics)
+    def __init__(self, folder: Path | None, metrics: Sequence[Metric[Any]]) -> None:
+        """Open `folder` (made if absent) and read the finished cells of an earlier run.
+
+        A cell is finished when it has all of `metrics`; it may have further rows, which stand before them.
+        """
+        self._metrics = tuple(metric.name for metric in metrics)
+        self._measured = {metric.name for metric in metrics if metric.measured}
         self._path = folder / "rows.csv" if folder else None
         self._cells: dict[Cell, list[ResultRow]] = {}
         self.torn = False
@@ -103,7 +110,7 @@ class RowStore:
             self._cells.setdefault((row.scenario, row.policy, row.seed), []).append(row)
         self._drop_repeats(path)
         self._refuse_fewer_metrics(path)
-        partial = [c for c, rows in self._cells.items() if {row.metric for row in rows} < set(self._metrics)]
+        partial = [c for c, rows in self._cells.items() if not set(self._metrics) <= {row.metric for row in rows}]
         self.torn |= bool(partial) or not text.endswith("\n")
         if self.torn:
             for cell in partial:
@@ -111,10 +118,12 @@ class RowStore:
             self._write(path, self.rows, "w")
 
     def _drop_repeats(self, path: Path) -> None:
-        """Two runs that once wrote to one folder: equal rows count once, different ones are refused."""
+        """Two runs that once wrote to one folder: equal rows count once, different ones are refused, times excepted."""
         for cell, rows in self._cells.items():
-            once = {row.metric: row for row in rows}
-            if any(once[row.metric] != row for row in rows):
+            once: dict[str, ResultRow] = {}
+            for row in rows:
+                once.setdefault(row.metric, row)
+            if any(repr(once[row.metric]) != repr(row) for row in rows if row.metric not in self._measured):
                 raise InputError(f"{path}: {cell[0]}, {cell[1]}, seed {cell[2]} has two results; choose another --out")
             self.torn |= len(once) < len(rows)
             self._cells[cell] = list(once.values())
@@ -123,7 +132,8 @@ class RowStore:
         """A metric that no cell has was unknown to the writer, unless it was killed in its first cell."""
         known = {row.metric for row in self.rows}
         absent = [metric for metric in self._metrics if metric not in known]
-        killed = len(self._cells) == 1 and absent == list(self._metrics[-len(absent) :])
+        ours = all(name in self._metrics or "[" in name for name in known)
+        killed = ours and len(self._cells) == 1 and absent == list(self._metrics[-len(absent) :])
         if self._cells and absent and not killed:
             raise InputError(f"{path}: results of another version, without {', '.join(absent)}; choose another --out")
 
@@ -132,7 +142,7 @@ class RowStore:
         writer = csv.writer(text, lineterminator="\n")
         if mode == "w":
             writer.writerow(COLUMNS)
-        writer.writerows(astuple(row) for row in rows)
+        writer.writerows(_cells(row) for row in rows)
         target = path.with_suffix(".tmp") if mode == "w" else path
         try:
             with target.open(mode, encoding="utf-8") as file:
@@ -156,15 +166,21 @@ def _lock(folder: Path) -> int:
     return held
 
 
+def _cells(row: ResultRow) -> tuple[object, ...]:
+    """A row's cells; a value that does not exist is left empty."""
+    return tuple("" if cell != cell else cell for cell in astuple(row))  # noqa: PLR0124
+
+
 def _parse(path: Path, lines: Sequence[str]) -> list[ResultRow]:
     rows: list[ResultRow] = []
     cells: list[str] = []
     try:
         for cells in csv.reader(lines):
             scenario, policy, seed, metric, value, unit, version, commit, data_hash = cells
-            if not math.isfinite(float(value)):
+            number = float(value) if value else math.nan
+            if value and not math.isfinite(number):
                 raise ValueError(value)
-            rows.append(ResultRow(scenario, policy, int(seed), metric, float(value), unit, version, commit, data_hash))
+            rows.append(ResultRow(scenario, policy, int(seed), metric, number, unit, version, commit, data_hash))
     except (ValueError, csv.Error):
         where, found = f"{path}, line {len(rows) + 2}", ",".join(cells)[:80]
         raise InputError(f"{where}: not a result row ({found}); choose another --out") from None

@@ -43,3 +43,8 @@ def ratio_interval(values: NDArray[np.float64], base: NDArray[np.float64]) -> In
     """Geometric mean of paired ratios values / base [n]; both positive, same seed at the same place."""
     logs = mean_interval(np.log(values / base))
     return Interval(*(float(np.exp(x)) for x in (logs.value, logs.low, logs.high)))
+
+
+def difference_interval(values: NDArray[np.float64], base: NDArray[np.float64]) -> Interval:
+    """Mean of paired differences values - base [n], same seed at the same place."""
+    return mean_interval(values - base)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .serverless_suites import SUITES as SERVERLESS
+from .suite import Suite, Sweep
 
 SEEDS = 10
 
@@ -10,33 +11,6 @@ PUBLISHED = ("fifo+packed+sticky", "tiresias", "gandiva", "fifo+random+sticky", 
 """What PAL (Jain et al., SC 2024) compares, in its own configuration."""
 STRONGEST = ("las-2d+pal+backfill", "gittins+pal+backfill", "srsf+pal+backfill", "sqrt+pal+backfill")
 """The best of each kind of information: attained service; history; remaining time (clairvoyant)."""
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One knob of a scenario, changed while everything else and all draws stay."""
-
-    title: str
-    base: str
-    knob: str
-    values: tuple[float, ...]
-
-    @property
-    def scenarios(self) -> tuple[str, ...]:
-        """Scenario names, one per value."""
-        return tuple(f"{self.base}:{self.knob}={value:g}" for value in self.values)
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A catalog line."""
-
-    about: str
-    scenarios: tuple[str, ...]
-    policies: tuple[str, ...]
-    baseline: str
-    sweeps: tuple[Sweep, ...] = ()
-
 
 SWEEPS = (
     Sweep("Spread of PM scores (exponent; 1 = as measured)", "sia-64", "spread", (0.0, 1.0, 2.0, 4.0, 8.0)),
@@ -72,4 +46,5 @@ SUITES: dict[str, Suite] = {
         "fifo+packed+sticky",
         SWEEPS,
     ),
+    **SERVERLESS,
 }

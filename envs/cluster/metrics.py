@@ -1,32 +1,13 @@
-"""Metrics of an episode: name, unit, direction and definition in one place; everything else reads them here."""
+"""Metrics of an episode of the training cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
+from ..metric import Better, Metric
 from .record import Record
-
-
-class Better(StrEnum):
-    """Which way a metric improves."""
-
-    LOWER = "lower"
-    HIGHER = "higher"
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A catalog line."""
-
-    name: str
-    unit: str
-    better: Better
-    definition: str
-    of: Callable[[Record], float]
 
 
 def _makespan_s(record: Record) -> float:
@@ -44,7 +25,7 @@ def _jct_quantile(share: float) -> Callable[[Record], float]:
 
 
 LOWER, HIGHER = Better.LOWER, Better.HIGHER
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[Metric[Record], ...] = (
     Metric(
         "mean_jct_s",
         "s",
@@ -102,5 +83,7 @@ METRICS: tuple[Metric, ...] = (
 
 
 def metrics_of(record: Record) -> dict[str, float]:
-    """Every metric of a record."""
+    """Every metric of a record; NaN where no job has arrived yet."""
+    if not len(record.jobs.job_id):
+        return dict.fromkeys((metric.name for metric in METRICS), np.nan)
     return {metric.name: metric.of(record) for metric in METRICS}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import varigym
-from varigym.bench import experiment
+from varigym.bench.cluster import ClusterBench
 from varigym.bench.experiment import Grid, Results, run_grid
 from varigym.bench.provenance import version
 from varigym.envs.cluster.bank import Bank
@@ -133,7 +133,7 @@ def test_a_rerun_computes_nothing_and_gives_the_same(
 ) -> None:
     run_grid(grid(), tmp_path)
     text = (tmp_path / "rows.csv").read_text()
-    monkeypatch.setattr(experiment, "run_policy", None)
+    monkeypatch.setattr(ClusterBench, "run", None)
     assert run_grid(grid(), tmp_path).rows == whole.rows
     assert (tmp_path / "rows.csv").read_text() == text
 
@@ -143,13 +143,13 @@ def test_only_the_seeds_that_are_missing_are_computed(
 ) -> None:
     run_grid(grid(POLICIES[:1], seeds=SEEDS[:1]), tmp_path)
     asked: list[Sequence[int]] = []
-    run = experiment.run_policy
+    run = ClusterBench.run
 
-    def spy(source: Any, policy: Any, seeds: Sequence[int], worlds: Any) -> Any:
+    def spy(self: ClusterBench, source: Any, policy: Any, seeds: Sequence[int], bank: Any) -> Any:
         asked.append(seeds)
-        return run(source, policy, seeds, worlds)
+        return run(self, source, policy, seeds, bank)
 
-    monkeypatch.setattr(experiment, "run_policy", spy)
+    monkeypatch.setattr(ClusterBench, "run", spy)
     again = run_grid(grid(POLICIES[:1]), tmp_path)
     assert asked == [[SEEDS[1]]]
     for metric in METRICS:
@@ -262,7 +262,7 @@ def test_a_policy_of_ones_own_is_compared_and_shown(capsys: pytest.CaptureFixtur
 
     results = varigym.compare("tiny", ["fifo+packed+sticky", Own()], seeds=2, baseline="ORDER+packed+sticky")
     assert results.values("tiny", "mine", "mean_jct_s").tolist() == [142.5, 142.5]
-    varigym.show_results(results, varigym.bench.report.console())
+    varigym.show_results(results, varigym.bench.terminal.console())
     assert "mine" in capsys.readouterr().out
 
 
@@ -277,7 +277,7 @@ def test_compare_runs_held_out_seeds_on_names_sources_and_scenarios(whole: Resul
 
 def test_compare_continues_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = varigym.compare("tiny", ["pal"], seeds=2, baseline="pal", out=tmp_path)
-    monkeypatch.setattr(experiment, "run_policy", None)
+    monkeypatch.setattr(ClusterBench, "run", None)
     assert varigym.compare("tiny", ["pal"], seeds=2, baseline="pal", out=tmp_path).rows == first.rows
 
 
@@ -301,7 +301,7 @@ def test_compare_refuses_what_it_cannot_run(
 def test_tables_show_ratios_to_the_baseline_and_mark_clairvoyance(
     whole: Results, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    varigym.show_results(whole, varigym.bench.report.console())
+    varigym.show_results(whole, varigym.bench.terminal.console())
     printed = capsys.readouterr().out
     ratios = {policy: whole.values("tiny", policy, "mean_jct_s") for policy in POLICIES}
     expected = float(np.mean(ratios["fifo+pal"] / ratios[POLICIES[0]]))

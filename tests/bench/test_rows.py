@@ -1,24 +1,32 @@
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from varigym.bench.rows import COLUMNS, ResultRow, RowStore
+from varigym.envs.metric import Better, Metric
 from varigym.scenarios.errors import InputError
 
-METRICS = ["mean_jct_s", "makespan_s"]
+NAMES = ["mean_jct_s", "makespan_s"]
 HEADER = "scenario,policy,seed,metric,value,unit,version,commit,data_hash\n"
+
+
+def metrics(names: Sequence[str], measured: str = "") -> list[Metric[None]]:
+    return [Metric(name, "s", Better.LOWER, "", lambda record: 0.0, name == measured) for name in names]
 
 
 def cell(seed: int, value: float = 1 / 3, scenario: str = "tiny") -> list[ResultRow]:
     return [
         ResultRow(scenario, "fifo+pal", seed, metric, value + place, "s", "0.1.0", "abc", "d41d8c")
-        for place, metric in enumerate(METRICS)
+        for place, metric in enumerate(NAMES)
     ]
 
 
 def store(folder: Path | None) -> RowStore:
-    return RowStore(folder, METRICS)
+    return RowStore(folder, metrics(NAMES))
 
 
 @pytest.fixture
@@ -42,7 +50,7 @@ def test_rows_come_back_exactly(tmp_path: Path, value: float) -> None:
     assert not again.torn
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", ""])
+@pytest.mark.parametrize("value", ["nan", "inf", "none"])
 def test_a_value_that_is_no_number_is_refused(two_cells: Path, value: str) -> None:
     lines = two_cells.read_text().splitlines(keepends=True)
     cells = lines[2].split(",")
@@ -137,9 +145,9 @@ def test_results_of_a_version_with_fewer_metrics_are_refused_and_left_untouched(
         old.add(cell(seed))
     del old
     text = (tmp_path / "rows.csv").read_text()
-    now = [METRICS[0], "ftf", METRICS[1]] if absent == "ftf" else [*METRICS, "ftf", "unfinished"]
+    now = [NAMES[0], "ftf", NAMES[1]] if absent == "ftf" else [*NAMES, "ftf", "unfinished"]
     with pytest.raises(InputError, match=f"of another version, without {absent}; choose another --out"):
-        RowStore(tmp_path, now)
+        RowStore(tmp_path, metrics(now))
     assert (tmp_path / "rows.csv").read_text() == text
 
 
@@ -235,3 +243,28 @@ def test_a_file_that_vanishes_under_the_run_is_said(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").mkdir()
     with pytest.raises(InputError, match="cannot be written"):
         writing.add(cell(1))
+
+
+def test_a_measured_time_may_differ_and_the_first_one_is_kept(tmp_path: Path) -> None:
+    writing = store(tmp_path)
+    writing.add(cell(1))
+    writing.add([replace(row, value=row.value + 1) for row in cell(1)[1:]])
+    del writing
+    assert RowStore(tmp_path, metrics(NAMES, measured=NAMES[1])).rows == cell(1)
+
+
+def test_a_value_that_does_not_exist_is_an_empty_cell(tmp_path: Path) -> None:
+    rows = [replace(row, value=math.nan) for row in cell(1)]
+    for _ in range(2):  # equal rows twice are one result
+        store(tmp_path).add(rows)
+    assert (tmp_path / "rows.csv").read_text().count(",,s,") == 4
+    assert [repr(row) for row in store(tmp_path).rows] == [repr(row) for row in rows]
+
+
+def test_further_rows_of_a_cell_are_kept_and_are_not_missed(tmp_path: Path) -> None:
+    further = replace(cell(1)[0], metric="hit_rate[by workflow]")
+    store(tmp_path).add([further, *cell(1)])
+    store(tmp_path).add(cell(2))
+    assert store(tmp_path).rows == [further, *cell(1), *cell(2)]
+    (tmp_path / "rows.csv").write_text(HEADER + "tiny,fifo+pal,1,hit_rate[by workflow],1.0,s,0.1.0,abc,d4\n")
+    assert store(tmp_path).rows == []

@@ -1,0 +1,51 @@
+"""A benchmark as one HTML page that needs nothing else: the tables of the terminal, and figures."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from rich.table import Table
+
+from .details import detail_tables
+from .experiment import Results
+from .figures import latency_figures
+from .outputs import write_text
+from .provenance import commit, version
+from .report import legend, remarks, result_tables
+from .suite import Sweep
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222 }
+table { border-collapse: collapse; margin: 0 0 2em; font-variant-numeric: tabular-nums }
+caption { text-align: left; font-weight: 600; padding: .3em 0 }
+th, td { padding: .25em .7em; border-bottom: 1px solid #ddd; text-align: right; white-space: pre-line }
+th:first-child, td:first-child { text-align: left }
+svg text { font: 12px system-ui, sans-serif } p { white-space: pre-line; color: #555 }
+"""
+
+
+def write_report(path: Path, results: Results, title: str, sweeps: tuple[Sweep, ...] = ()) -> None:
+    """Write the page. Raises `InputError` where it cannot be written."""
+    tables = [*result_tables(results, sweeps=sweeps), *detail_tables(results)]
+    figures = [f"<h2>{escape(name)}</h2>{svg}" for name, svg in latency_figures(results)]
+    origin = f"varigym {version()}, commit {commit()}"
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p>{escape(legend(results))}\n{escape(origin)}</p>",
+        *map(_table, tables),
+        *figures,
+        *(f"<p>{escape(line)}</p>" for line in remarks(results)),
+    ]
+    page = f'<!doctype html><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    write_text(path, page + "\n".join(body) + "\n")
+
+
+def _table(table: Table) -> str:
+    """A table of the terminal in HTML."""
+    columns = [[str(cell) for cell in column.cells] for column in table.columns]
+    head = "".join(f"<th>{escape(str(column.header))}</th>" for column in table.columns)
+    cells = [[f"<td>{escape(cell)}</td>" for cell in row] for row in zip(*columns, strict=True)]
+    rows = [f"<tr>{''.join(row)}</tr>" for row in cells]
+    caption = escape(str(table.title or "").replace("\\[", "["))
+    return f"<table><caption>{caption}</caption><tr>{head}</tr>{''.join(rows)}</table>"

@@ -1,0 +1,25 @@
+"""Where tables are printed: a terminal, or a pipe that nothing is cut for."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rich.console import Console
+
+PIPE_WIDTH = 160
+"""Columns when the output is not a terminal, so that no cell is cut."""
+
+
+class PipeConsole(Console):
+    """A console whose reader may close the pipe early (`| head`) without that being an error."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave the rest unprinted; the stream is pointed elsewhere so that its last flush cannot fail either."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that does not wrap tables when its output is piped."""
+    made = PipeConsole(stderr=stderr, highlight=False)
+    return made if made.is_terminal else PipeConsole(stderr=stderr, highlight=False, width=PIPE_WIDTH, soft_wrap=True)
