@@ -11,14 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..envs.cluster.action import ActionSpace
-from ..envs.cluster.faces import GpuClusterEnv
+from ..envs.gym import SchedulingEnv
 from .demonstrations import MicroStep
-from .networks import SlotScorer
+from .networks import scorer_for
 
 CHUNK = 512
 """States that are scored at once."""
-PARTS = ("jobs", "cells", "cluster", "action_mask")
 
 
 @dataclass(frozen=True)
@@ -46,20 +44,22 @@ class CloneOptions:
 def collect(steps: Iterable[MicroStep]) -> Demonstrations:
     """Arrays of micro-steps."""
     taken = list(steps)
-    parts = {name: np.stack([step.observation[name] for step in taken]).astype(np.float32) for name in PARTS}
+    parts = {
+        name: np.stack([step.observation[name] for step in taken]).astype(np.float32) for name in taken[0].observation
+    }
     return Demonstrations(parts, np.array([step.action for step in taken]))
 
 
 def clone(
-    env: GpuClusterEnv,
+    env: SchedulingEnv[Any],
     data: Demonstrations,
     options: CloneOptions = CloneOptions(),
     report: Callable[[int, float], None] = lambda epoch, loss: None,
-) -> SlotScorer:
+) -> nn.Module:
     """A network that imitates `data` in environments like `env`; equal seeds give equal weights. One torch thread."""
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
-    network = SlotScorer(env.kind.process.layout, options.width)
+    network = scorer_for(env.kind.process, options.width)
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
     steps = options.epochs * -(-len(data) // options.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.learning_rate, total_steps=steps)
@@ -68,7 +68,7 @@ def clone(
         order, losses = lots.permutation(len(data)), []
         for start in range(0, len(data), options.batch):
             rows = order[start : start + options.batch]
-            loss = nn.functional.cross_entropy(network(*_tensors(data, rows)), torch.from_numpy(data.action[rows]))
+            loss = nn.functional.cross_entropy(network(_tensors(data, rows)), torch.from_numpy(data.action[rows]))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -88,25 +88,28 @@ class Agreement:
     by_type: dict[str, float]
 
 
-def agreement(network: SlotScorer, space: ActionSpace, data: Demonstrations) -> Agreement:
-    """How often `network` takes the expert's action, where there is a choice, and by the type of that action."""
-    choice = data.parts["action_mask"].sum(axis=1) >= 2
+def agreement(network: nn.Module, env: SchedulingEnv[Any], data: Demonstrations, least: int = 2) -> Agreement:
+    """How often `network` takes the expert's action, where there is a choice, and by the type of that action.
+
+    A state counts if at least `least` actions are legal.
+    """
+    choice = data.parts["action_mask"].sum(axis=1) >= least
     rows = np.flatnonzero(choice)
     with torch.no_grad():
         parts = np.array_split(rows, len(rows) // CHUNK + 1)
-        chunks = [network(*_tensors(data, part)).argmax(dim=1).numpy() for part in parts]
+        chunks = [network(_tensors(data, part)).argmax(dim=1).numpy() for part in parts]
     right = np.concatenate(chunks) == data.action[rows]
-    types = np.array([space.describe(int(action)).split("(")[0] for action in data.action[rows]])
+    types = np.array([env.describe(int(action)).split("(")[0] for action in data.action[rows]])
     by_type = {str(kind): float(right[types == kind].mean()) for kind in np.unique(types)}
     return Agreement(len(rows), float(right.mean()), by_type)
 
 
-def act(network: SlotScorer, observation: dict[str, NDArray[Any]]) -> int:
+def act(network: nn.Module, observation: dict[str, NDArray[Any]]) -> int:
     """The most likely legal action."""
-    parts = [torch.from_numpy(observation[name].astype(np.float32)[None]) for name in PARTS]
+    parts = {name: torch.from_numpy(part.astype(np.float32)[None]) for name, part in observation.items()}
     with torch.no_grad():
-        return int(network(*parts).argmax())
+        return int(network(parts).argmax())
 
 
-def _tensors(data: Demonstrations, rows: NDArray[np.int64]) -> list[Tensor]:
-    return [torch.from_numpy(data.parts[name][rows]) for name in PARTS]
+def _tensors(data: Demonstrations, rows: NDArray[np.int64]) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(part[rows]) for name, part in data.parts.items()}

@@ -47,7 +47,7 @@ def main(args: Args) -> tuple[float, float]:
             observation, _, terminated, truncated, _ = test.step(act(network, observation))
             over = terminated or truncated
         ratios.append(test.record().jobs.jct_s.mean() / teacher_s)
-    found = agreement(network, test.kind.process.space, collect(shown))
+    found = agreement(network, test, collect(shown))
     print(f"agreement on {found.states} held-out states with a choice: {found.overall:.2%}, by action {found.by_type}")
     print("mean JCT over the teacher's, per held-out world:", ", ".join(f"{ratio:.4f}" for ratio in ratios))
     return found.overall, float(np.mean(ratios))

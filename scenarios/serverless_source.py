@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from .arrivals import Arrivals
-from .checks import check_whole
+from .checks import check_number, check_whole
 from .configs import ConfigGrid
 from .errors import unknown_name
 from .noise import Noise
@@ -27,7 +27,7 @@ from .serverless import (
 from .shapes import Shape, function_names, promise
 from .source import check_seed
 from .types import Floats, Ints
-from .workflows import Function, Workflow
+from .workflows import MOST_MS, Function, Workflow
 
 _GAPS, _MIX, _NOISE, _STRAGGLERS = range(10, 14)
 
@@ -150,6 +150,17 @@ class ServerlessSynthetic:
     def history(self) -> None:
         """None."""
         return
+
+
+def windowed(source: Any, window_s: float) -> Any:
+    """The same source in windows of `window_s`: no warm-up, no drain, so that an episode is cut off under load.
+
+    A source without a law of arrivals, or a scenario, keeps its own length. Raises `InputError`.
+    """
+    check_number("window_s", window_s, 0, MOST_MS / 1000, above=True)
+    if not isinstance(source, ServerlessSynthetic) or not isinstance(source.arrivals, Arrivals):
+        return source
+    return replace(source, arrivals=replace(source.arrivals, warmup_s=0.0, measured_s=window_s, drain_s=0.0))
 
 
 def noisy_requests(

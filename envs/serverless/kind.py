@@ -48,7 +48,7 @@ class ServerlessKind:
             raise InputError(f"bank = {self.bank!r}; legal: a bank, as varigym.registration.make_bank makes it")
         if not hasattr(getattr(self.base, "program", None), "act_now"):
             raise InputError(
-                f"base = {self.base!r}; legal: a scheduler without memory, as varigym.find_policy('esg') gives it"
+                f"base = {self.base!r}; legal: a scheduler without memory, as varigym.find_scheduler('esg') gives it"
             )
         if not isinstance(self.options, ServerlessOptions):
             raise InputError(f"options = {self.options!r}; legal: ServerlessOptions(...)")

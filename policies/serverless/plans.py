@@ -58,6 +58,10 @@ class PlanProgram:
         """The planned configuration, or the nearest that fits."""
         return follow(data, view, data.plan[memory, view.queue]), memory
 
+    def act_now(self, data: PlanData, view: View) -> Decision:
+        """The same under the first plan: what an environment shows as its base's choice."""
+        return follow(data, view, data.plan[0, view.queue])
+
     def scores(self, data: PlanData, view: View) -> jax.Array:
         """0 for the first plan's configuration, less for others by how far they are from it; -inf where illegal."""
         distance = _distance(data, data.plan[0, view.queue]).astype(jnp.float32)

@@ -33,7 +33,7 @@ def test_a_clone_takes_the_expert_s_actions(shown: tuple[GpuClusterEnv, Demonstr
     losses: list[float] = []
     network = clone(env, data, CloneOptions(epochs=60, batch=16, width=32), lambda _, loss: losses.append(loss))
     assert losses[-1] < 0.3 * losses[0]
-    found = agreement(network, env.kind.process.space, data)
+    found = agreement(network, env, data)
     assert found.overall > 0.95
     assert set(found.by_type) <= {"PLACE", "COMMIT", "KEEP", "REST"}
     observation, _ = env.reset(seed=0)
@@ -49,9 +49,9 @@ def test_equal_seeds_give_equal_weights(shown: tuple[GpuClusterEnv, Demonstratio
 def test_illegal_actions_have_no_probability(shown: tuple[GpuClusterEnv, Demonstrations]) -> None:
     env, data = shown
     network = SlotScorer(env.kind.process.layout, 8)
-    parts = [torch.from_numpy(data.parts[name][:5]) for name in ("jobs", "cells", "cluster", "action_mask")]
-    chances = torch.softmax(network(*parts), dim=1)
-    assert (chances[parts[3] == 0] == 0).all()
+    parts = {name: torch.from_numpy(part[:5]) for name, part in data.parts.items()}
+    chances = torch.softmax(network(parts), dim=1)
+    assert (chances[parts["action_mask"] == 0] == 0).all()
     assert chances.sum(dim=1).tolist() == pytest.approx([1.0] * 5, abs=1e-5)
 
 

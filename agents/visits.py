@@ -1,0 +1,63 @@
+"""Demonstrations on the serverless platform: a scheduler's decision at every visit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..envs.serverless.dispatch import site_of
+from ..envs.serverless.env import ServerlessProcess
+from ..envs.serverless.faces import ServerlessGpuEnv
+from ..envs.serverless.state import State, World
+from ..envs.serverless.view import observe
+from ..policies.serverless.scheduler import Scheduler
+from ..scenarios.errors import InputError
+from .demonstrations import MicroStep
+
+
+def demonstrate_visits(
+    env: ServerlessGpuEnv, expert: Scheduler, seed: int | None = None, world: int | None = None
+) -> Iterator[MicroStep]:
+    """One episode of `expert` in `env`, from `reset(seed=seed)`; `world` asks for a world of the bank.
+
+    A visit is one decision of a scheduler, so every step is `exact` and the episode is the expert's own, unless the
+    expert changes its worlds (planning time, no locality). Raises `InputError` for what does not fit together.
+    """
+    if not isinstance(env, ServerlessGpuEnv):
+        raise InputError(
+            f"env = {env!r}; legal: one environment of varigym/ServerlessGpu-v0, unwrapped (env.unwrapped)"
+        )
+    if not hasattr(expert, "adapt"):
+        raise InputError(f"expert = {expert!r}; legal: a scheduler, as varigym.find_scheduler gives it for a name")
+    if env.kind.options.choose_invoker:
+        raise InputError("choose_invoker = True; legal for demonstrations: False, schedulers leave it to the dispatch")
+    observation, info = env.reset(seed=seed, options=None if world is None else {"world": world})
+    data, question = expert.bind(env.kind.bank), _Visit(expert.program)
+    memory = expert.program.start(data, jax.random.key(0 if seed is None else seed))
+    over = False
+    while not over:
+        action, score, memory = env.lanes.ask(question, 0, data, memory)
+        seen, mask, number = observation, np.asarray(info["action_mask"], bool), int(action)
+        observation, _, terminated, truncated, info = env.step(number)
+        yield MicroStep(seen, mask, number, np.asarray(score), True, info["reward_raw"])
+        over = terminated or truncated
+
+
+@dataclass(frozen=True)
+class _Visit:
+    program: Any
+
+    def __call__(
+        self, process: ServerlessProcess, world: World, base: Any, state: State, data: Any, memory: Any
+    ) -> tuple[jax.Array, jax.Array, Any]:
+        """(action, score of every action, memory): what it prefers, -inf where it has no opinion."""
+        view = observe(world, state, site_of(world, state, state.cursor))
+        lot = jax.random.fold_in(jax.random.key(0), state.visits)
+        decision, memory = self.program.act(data, view, memory, lot)
+        score = self.program.scores(data, view).astype(jnp.float32)
+        return decision.action, jnp.concatenate([score, jnp.full(2, -jnp.inf, jnp.float32)]), memory
