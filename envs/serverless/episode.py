@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
 from typing import Any, Protocol
 
 import jax
@@ -74,8 +75,7 @@ def run_episodes(bank: Bank, program: Program, data: Any, seeds: Sequence[int], 
     run = partial(_run_one, bank, program, data, worlds)
     pool = ThreadPoolExecutor(THREADS)
     try:
-        first = pool.submit(run, 0, seeds[0]).result()  # compiles
-        return [first, *pool.map(run, range(1, len(bank)), seeds[1:])]
+        return list(pool.map(run, range(len(bank)), seeds))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -109,6 +109,8 @@ def widen(places: int, carry: Carry, worlds: World, index: jax.Array) -> Carry:
     return replace(carry, state=settle(world, replace(carry.state, queues=queues, overflow=jnp.bool_(False))))
 
 
+_COMPILING = Lock()
+"""Held where a program may be new, so that threads do not compile the same one at the same time."""
 _begin = jax.jit(begin, static_argnums=(0, 1, 2))
 _go_on = jax.jit(go_on, static_argnums=0)
 _widen = jax.jit(widen, static_argnums=0)
@@ -126,10 +128,14 @@ def log_rows(bank: Bank) -> int:
 def _run_one(bank: Bank, program: Program, data: Any, worlds: World, index: int, seed: int) -> Outcome:
     key, at, places = jax.random.key(seed), jnp.int32(index), FIRST_PLACES
     run = partial(_timed, program, worlds=worlds, index=at, data=data, key=key)
-    carry, seconds = run(_begin(program, places, log_rows(bank), worlds, at, data, key))
+    with _COMPILING:
+        carry = _begin(program, places, log_rows(bank), worlds, at, data, key)
+    carry, seconds = run(carry)
     while bool(carry.state.overflow):
         places *= MORE_PLACES
-        carry, more = run(_widen(places, carry, worlds, at))
+        with _COMPILING:
+            carry = _widen(places, carry, worlds, at)
+        carry, more = run(carry)
         seconds += more
     return outcome_of(carry.state, int(carry.misses), seconds)
 
@@ -149,7 +155,8 @@ def outcome_of(state: State, misses: int, seconds: float) -> Outcome:
 def _timed(program: Program, carry: Carry, **rest: Any) -> tuple[Carry, float]:
     """`go_on`, and its wall time without compilation: an episode that is over compiles it first, where it is new."""
     over = replace(carry, state=replace(carry.state, cursor=jnp.int32(-1)))
-    jax.block_until_ready(_go_on(program, over, **rest))
+    with _COMPILING:
+        jax.block_until_ready(_go_on(program, over, **rest))
     start = time.perf_counter()
     carry = jax.block_until_ready(_go_on(program, carry, **rest))
     return carry, time.perf_counter() - start
