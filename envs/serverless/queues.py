@@ -14,7 +14,7 @@ from .state import NO_TICKET, Queues, World
 
 def empty_queues(queues: int, places: int, most: int, predecessors: int) -> Queues:
     """Q queues of `places` K each, for batches of at most `most` L jobs."""
-    width = places + 2 * most
+    width = places + 3 * most
     none = jnp.zeros(queues, jnp.int32)
     return Queues(
         request=jnp.full((queues, width), -1, jnp.int32),
@@ -27,10 +27,14 @@ def empty_queues(queues: int, places: int, most: int, predecessors: int) -> Queu
     )
 
 
+def places_of(queues: Queues, most: int) -> int:
+    """K (static)."""
+    return queues.request.shape[1] - 3 * most
+
+
 def has_room(queues: Queues, most: int) -> jax.Array:
     """Whether every queue can take `most` more jobs [] bool."""
-    places = queues.request.shape[1] - 2 * most
-    return jnp.max(queues.length) + 2 * most <= places
+    return jnp.max(queues.length) + 2 * most <= places_of(queues, most)
 
 
 def first_jobs(queues: Queues, queue: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
@@ -51,9 +55,10 @@ def head_deadlines(world: World, queues: Queues) -> jax.Array:
 def push(queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array, count: jax.Array) -> Queues:
     """The first `count` of `request` [L], `origin` [L, P] join `queue` in order; it stops waiting. Needs `has_room`."""
     most = request.shape[0]
-    places = queues.request.shape[1] - 2 * most
+    places = places_of(queues, most)
     tail = (queues.head[queue] + queues.length[queue]) % places
-    # The circle's ends are kept twice: its first L places behind the last, its last L before the first.
+    # The circle's ends are kept twice: its first L places behind the last, its last L before the first. A copy that
+    # begins within the first L reaches L places further, where nothing is read.
     copy = jnp.where(tail < most, tail + places, jnp.where(tail > places - most, tail - places, tail))
     here = (jnp.arange(queues.length.shape[0]) == queue) & (count > 0)
 
@@ -74,7 +79,7 @@ def push(queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array
 
 def pop(queues: Queues, queue: jax.Array, count: jax.Array, most: int) -> Queues:
     """The first `count` jobs leave `queue`."""
-    places = queues.request.shape[1] - 2 * most
+    places = places_of(queues, most)
     here = jnp.arange(queues.length.shape[0]) == queue
     return replace(
         queues,
@@ -85,7 +90,7 @@ def pop(queues: Queues, queue: jax.Array, count: jax.Array, most: int) -> Queues
 
 def enlarge(queues: Queues, places: int, most: int) -> Queues:
     """The same queues with `places` places each."""
-    held = queues.request.shape[1] - 2 * most
+    held = places_of(queues, most)
     at = (queues.head[:, None] + jnp.arange(held)[None, :]) % held + most
     fresh = empty_queues(queues.length.shape[0], places, most, queues.origin.shape[2])
     request = jnp.take_along_axis(queues.request, at, axis=1)

@@ -69,8 +69,8 @@ class World:
 class Queues:
     """The AFW queues. A queue lies in a circle of K places whose ends are kept twice, so that L jobs are one slice."""
 
-    request: jax.Array  # [Q, K+2L] int32
-    origin: jax.Array  # [Q, K+2L, P] int32 invoker that ran each predecessor, -1 for none
+    request: jax.Array  # [Q, K+3L] int32
+    origin: jax.Array  # [Q, K+3L, P] int32 invoker that ran each predecessor, -1 for none
     head: jax.Array  # [Q] int32 place of the first job
     length: jax.Array  # [Q] int32
     waiting: jax.Array  # [Q] bool, until something is released or joins
