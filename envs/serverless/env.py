@@ -14,8 +14,9 @@ import jax.numpy as jnp
 
 from ..process import Column, EveryActionTakesTime, Step
 from .base import BaseProgram
+from .decisions import decide, reported
 from .dispatch import Site, legal_configs, legal_invokers, site_of
-from .dynamics import decide, initial_state, reported, settle
+from .dynamics import initial_state, settle
 from .observation import Layout, observation
 from .state import TICKS_PER_MS, TICKS_PER_S, State, World
 from .view import observe

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from ..core import Act, loop_until, pytree
 from .bank import Bank, few_shapes
+from .decisions import decide
 from .dispatch import site_of
-from .dynamics import decide, initial_state, most_jobs, settle
+from .dynamics import initial_state, settle
+from .layout import most_jobs
 from .queues import enlarge
 from .state import State, World
 from .view import Decision, View, observe

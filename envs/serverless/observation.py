@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 
 from .dispatch import Site
-from .queues import head_deadlines
 from .state import State, World
 from .view import Decision, View
 
@@ -121,7 +120,7 @@ def _queue(layout: Layout, world: World, view: View, decision: Decision, slo: ja
 def _others(world: World, state: State, site: Site) -> jax.Array:
     queues = state.queues
     slo = world.deadline_ticks[world.queue_workflow].astype(jnp.float32)
-    slack = (head_deadlines(world, queues) - state.now).astype(jnp.float32)
+    slack = (queues.due - state.now).astype(jnp.float32)
     columns = [
         jnp.log1p(queues.length) / LOG_JOBS,
         jnp.where(queues.length > 0, _cut(slack / slo), 0.0),

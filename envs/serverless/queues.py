@@ -24,6 +24,7 @@ def empty_queues(queues: int, places: int, most: int, predecessors: int) -> Queu
         waiting=jnp.zeros(queues, bool),
         ticket=jnp.full(queues, NO_TICKET, jnp.int32),
         fails=none,
+        due=none,
     )
 
 
@@ -45,14 +46,14 @@ def first_jobs(queues: Queues, queue: jax.Array, most: int) -> tuple[jax.Array, 
     return request, origin
 
 
-def head_deadlines(world: World, queues: Queues) -> jax.Array:
-    """Tick by which the head request of each queue should be finished [Q]; rubbish for empty queues."""
-    most = (world.transfer_ticks.shape[2] - 1) // world.predecessors.shape[1]
-    head = jnp.take_along_axis(queues.request, (queues.head + most)[:, None], axis=1)[:, 0]
-    return world.arrival[jnp.maximum(head, 0)] + world.deadline_ticks[world.queue_workflow]
+def deadline_of(world: World, queue: jax.Array, request: jax.Array) -> jax.Array:
+    """Tick by which a request [] that waits in `queue` should be finished."""
+    return world.arrival[jnp.maximum(request, 0)] + world.deadline_ticks[world.queue_workflow[queue]]
 
 
-def push(queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array, count: jax.Array) -> Queues:
+def push(
+    world: World, queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array, count: jax.Array
+) -> Queues:
     """The first `count` of `request` [L], `origin` [L, P] join `queue` in order; it stops waiting. Needs `has_room`."""
     most = request.shape[0]
     places = places_of(queues, most)
@@ -74,17 +75,20 @@ def push(queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array
         origin=write(write(queues.origin, tail, origin), copy, origin),
         length=jnp.where(here, queues.length + count, queues.length),
         waiting=queues.waiting & ~here,
+        due=jnp.where(here & (queues.length == 0), deadline_of(world, queue, request[0]), queues.due),
     )
 
 
-def pop(queues: Queues, queue: jax.Array, count: jax.Array, most: int) -> Queues:
+def pop(world: World, queues: Queues, queue: jax.Array, count: jax.Array, most: int) -> Queues:
     """The first `count` jobs leave `queue`."""
-    places = places_of(queues, most)
     here = jnp.arange(queues.length.shape[0]) == queue
+    head = (queues.head[queue] + count) % places_of(queues, most)
+    request = lax.dynamic_slice(queues.request, (queue, head + most), (1, 1))[0, 0]
     return replace(
         queues,
-        head=jnp.where(here, (queues.head + count) % places, queues.head),
+        head=jnp.where(here, head, queues.head),
         length=jnp.where(here, queues.length - count, queues.length),
+        due=jnp.where(here, deadline_of(world, queue, request), queues.due),
     )
 
 

@@ -164,7 +164,7 @@ def _requests(scenario: ServerlessScenario, outcome: Outcome, tasks: TaskRecord,
         latency_ms=latency_ms[keep],
         hit=(latency_ms <= slo_ms)[keep],
         shed=shed[keep],
-        cost_usd=np.bincount(member, (tasks.cost_usd / tasks.batch)[of_task], number)[keep],
+        cost_usd=np.bincount(member, (tasks.cost_usd / tasks.batch)[of_task], number)[keep].astype(np.float64),
         cold_starts=np.bincount(member, tasks.cold[of_task], number)[keep].astype(np.int32),
     )
 

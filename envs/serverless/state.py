@@ -76,6 +76,7 @@ class Queues:
     waiting: jax.Array  # [Q] bool, until something is released or joins
     ticket: jax.Array  # [Q] int32, NO_TICKET where the last visit served it
     fails: jax.Array  # [Q] int32 visits without a task since the last one
+    due: jax.Array  # [Q] int32 deadline of the head request; rubbish for empty queues
 
 
 @pytree

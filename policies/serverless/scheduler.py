@@ -59,10 +59,17 @@ NONE = 2**31 - 1
 
 def best_of(rank: jax.Array, candidate: jax.Array) -> tuple[jax.Array, jax.Array]:
     """(configuration of the smallest rank [X] among the candidates, whether there is one); ties by number."""
-    key = jnp.where(candidate, rank, jnp.iinfo(rank.dtype).max if rank.dtype == jnp.int32 else jnp.inf)
+    worst = jnp.asarray(NONE if rank.dtype == jnp.int32 else jnp.inf, rank.dtype)
+    key = jnp.where(candidate, rank, worst)
     number = jnp.arange(rank.shape[0], dtype=jnp.int32)
-    best = jnp.min(jnp.where(candidate & (key == jnp.min(key)), number, NONE))
+    best = jnp.min(folded(jnp.where(candidate & (key == jnp.min(folded(key))), number, NONE)))
     return best, best < NONE
+
+
+def folded(x: jax.Array) -> jax.Array:
+    """The same numbers in rows of at most 32: on a CPU longer ones are reduced in two steps, which costs more."""
+    row = max(size for size in range(1, 33) if x.size % size == 0)
+    return x.reshape(-1, row)
 
 
 def serve_or_wait(config: jax.Array, found: jax.Array, configs: int, missed: jax.Array | None = None) -> Decision:

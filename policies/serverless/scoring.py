@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from ...envs.core import pytree
 from ...envs.serverless.view import Decision, View
 from .costs import NO_PATH
-from .scheduler import NONE, best_of, serve_or_wait
+from .scheduler import NONE, best_of, folded, serve_or_wait
 
 
 @pytree
@@ -62,32 +62,29 @@ def choose(data: EsgData, view: View) -> Decision:
     """The first configuration of ESG's list that can run now; else, by option, the minimum one; else WAIT."""
     cost = path_costs(data, view)
     best, number = cost[:, 0], jnp.arange(cost.shape[0], dtype=jnp.int32)
-    config, found = best_of(best, view.legal & (best < NO_PATH))
-    cheapest = best[jnp.minimum(config, cost.shape[0] - 1)]
+    lost = jnp.min(folded(best)) >= NO_PATH
+    order, able = _order(data, view, best, lost)
+    config, found = best_of(order, able)
+    cheapest = order[jnp.minimum(config, order.shape[0] - 1)]
     before = (cost < cheapest) | ((cost == cheapest) & (number < config)[:, None])
-    found &= jnp.sum(before, dtype=jnp.int32) < data.candidates
-
-    lost = jnp.min(best) >= NO_PATH
-    last, can_last = _last_resort(data, view)
-    config, found = jnp.where(lost, last, config), jnp.where(lost, can_last, found)
+    found &= lost | (jnp.sum(folded(before), dtype=jnp.int32) < data.candidates)
 
     short = data.rescue & (view.slack < data.time[view.queue, data.least])
     forced = ((view.fails + 1 > data.retries) | short) & view.legal[data.least] & ~found
     return serve_or_wait(jnp.where(forced, data.least, config), found | forced, cost.shape[0])
 
 
-def _last_resort(data: EsgData, view: View) -> tuple[jax.Array, jax.Array]:
-    """No path ends in time: what the fall-back would run now."""
+def _order(data: EsgData, view: View, best: jax.Array, lost: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """(rank [X], what can be run now [X]): by the cheapest path, or by the fall-back where no path ends in time."""
     most = jnp.max(jnp.where(data.batch <= view.length, data.batch, 0))
-    fits = view.legal & data.allowed & (~data.fullest | (data.batch == most))
-    return best_of(data.fallback[view.queue], fits & (data.fallback[view.queue] < NONE))
+    last = data.fallback[view.queue]
+    fits_last = data.allowed & (last < NONE) & (~data.fullest | (data.batch == most))
+    return jnp.where(lost, last, best), view.legal & jnp.where(lost, fits_last, best < NO_PATH)
 
 
 def scores(data: EsgData, view: View) -> jax.Array:
     """Minus the cost of the cheapest path of each legal configuration [X], relative to the cheapest of all."""
     best = path_costs(data, view)[:, 0]
-    lost = jnp.min(best) >= NO_PATH
-    rank = jnp.where(lost, data.fallback[view.queue], best).astype(jnp.float32)
-    known = view.legal & jnp.where(lost, data.fallback[view.queue] < NONE, best < NO_PATH)
-    least = jnp.min(jnp.where(known, rank, jnp.inf))
-    return jnp.where(known, -(rank - least) / jnp.maximum(least, 1.0), -jnp.inf)
+    rank, known = _order(data, view, best, jnp.min(folded(best)) >= NO_PATH)
+    least = jnp.min(folded(jnp.where(known, rank, NONE))).astype(jnp.float32)
+    return jnp.where(known, -(rank.astype(jnp.float32) - least) / jnp.maximum(least, 1.0), -jnp.inf)

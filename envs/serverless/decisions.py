@@ -1,0 +1,183 @@
+"""Decisions about the queue at the cursor: start a task, wait, or give a request up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ..core import pytree
+from .containers import is_kept, put, stamps_of, take
+from .dispatch import Site, invoker_for
+from .layout import forks, most_jobs, shares
+from .queues import pop
+from .state import NEVER, NO_TICKET, Invokers, Log, State, Tally, Tasks, World
+
+LOG_COLUMNS = 4
+"""start, end, billed ticks, cold; a task row follows."""
+
+
+@pytree
+class Task:
+    """A task about to start, or none."""
+
+    starts: jax.Array  # [] bool
+    invoker: jax.Array  # [] int32
+    config: jax.Array  # [] int32
+    count: jax.Array  # [] int32 jobs
+    start: jax.Array  # [] int32 tick
+    end: jax.Array  # [] int32
+    billed: jax.Array  # [] int32 ticks
+    is_cold: jax.Array  # [] bool
+
+
+def decide(world: World, state: State, site: Site, action: jax.Array, invoker: jax.Array | None = None) -> State:
+    """Take a legal decision for the queue of `site`: a configuration, WAIT (X) or DROP (X + 1).
+
+    The invoker follows by the dispatch rule, unless one that has room is given.
+    """
+    configs = world.usd_per_tick.shape[0]
+    serves, drops = action < configs, action == configs + 1
+    config, start = jnp.where(serves, action, 0), state.now + world.overhead
+    where = invoker_for(world, state, site, *shares(world, config))[0] if invoker is None else invoker
+    task = _task(world, site, config, jnp.minimum(where, world.vcpu.shape[0] - 1), start, serves)
+    count = jnp.where(serves, task.count, drops.astype(jnp.int32))
+    log = _write_log(state.log, _log_row(state, site, task, action), serves | drops)
+    state = replace(state, controller_free=start, visits=state.visits + 1, log=log)
+    state = _shed(world, _start(world, state, site, task), site, drops)
+    return replace(_leave(world, state, site.queue, count), cursor=jnp.int32(-1))
+
+
+def reported(tally: Tally) -> Tally:
+    """The same totals, with nothing left to report."""
+    return replace(tally, new_hits=jnp.int32(0), new_shed=jnp.int32(0), new_usd=jnp.zeros_like(tally.new_usd))
+
+
+def _task(world: World, site: Site, config: jax.Array, invoker: jax.Array, start: jax.Array, serves: jax.Array) -> Task:
+    level, _, _ = shares(world, config)
+    cold = jnp.where(site.warm[invoker], 0, world.cold_ticks[site.function])
+    factor = world.noise[site.request[0], world.queue_stage[site.queue]]
+    run = jnp.maximum(1, jnp.rint(world.latency_ticks[site.function, config].astype(jnp.float32) * factor))
+    work = _transfer(world, site, level, invoker) + run.astype(jnp.int32)
+    return Task(
+        starts=serves,
+        invoker=invoker,
+        config=config,
+        count=world.batches[level],
+        start=start,
+        end=start + cold + work,
+        billed=work + jnp.where(world.bill_cold, cold, 0),
+        is_cold=cold > 0,
+    )
+
+
+def _transfer(world: World, site: Site, level: jax.Array, invoker: jax.Array) -> jax.Array:
+    """Ticks until the inputs are here; sources send at the same time."""
+    pieces = site.local[:, level]
+    away = jnp.max(jnp.where(jnp.arange(pieces.shape[0]) == invoker, 0, pieces))
+    table = world.transfer_ticks[site.queue]
+    return jnp.maximum(table[0, pieces[invoker]], table[1, away])
+
+
+def _start(world: World, state: State, site: Site, task: Task) -> State:
+    """Claim the invoker's resources and a container for a batch from the head of the queue."""
+    _, vcpu, vgpu = shares(world, task.config)
+    here = (jnp.arange(world.vcpu.shape[0]) == task.invoker) & task.starts
+    stamp = take(state.invokers.stamp, task.invoker, site.function, state.now, world.keep_alive, task.starts)
+    stamp, ready = _prewarm(world, state, stamp, site.queue, task)
+    row = jnp.concatenate([jnp.stack([site.queue, task.invoker, task.config, task.count]), site.request])
+    return replace(
+        state,
+        ready=ready,
+        invokers=Invokers(
+            jnp.where(here, state.invokers.free_vcpu - vcpu, state.invokers.free_vcpu),
+            jnp.where(here, state.invokers.free_vgpu - vgpu, state.invokers.free_vgpu),
+            stamp,
+        ),
+        tasks=_add_task(state.tasks, task, row),
+        tally=_charge(world, state.tally, site, task),
+    )
+
+
+def _add_task(tasks: Tasks, task: Task, row: jax.Array) -> Tasks:
+    """The task takes the lowest free slot."""
+    number = jnp.arange(tasks.end.shape[0], dtype=jnp.int32)
+    slot = jnp.min(jnp.where(tasks.end == NEVER, number, number.shape[0] - 1))
+    end = jnp.where((number == slot) & task.starts, task.end, tasks.end)
+    return Tasks(end, put_row(tasks.row, row, slot, task.starts))
+
+
+def put_row(table: jax.Array, row: jax.Array, at: jax.Array, wanted: jax.Array) -> jax.Array:
+    """`table` with `row` at place `at` where `wanted`."""
+    present = lax.dynamic_slice(table, (at, np.int32(0)), (1, row.shape[0]))
+    return lax.dynamic_update_slice(table, jnp.where(wanted, row[None], present), (at, np.int32(0)))
+
+
+def _prewarm(world: World, state: State, stamp: jax.Array, queue: jax.Array, task: Task) -> tuple[jax.Array, jax.Array]:
+    """(stamps, next tick at which a container is ready): order containers of the next functions, where none is idle."""
+    ready = state.ready
+    for branch in range(world.successors.shape[1]):
+        following = world.successors[queue, branch]
+        function = world.queue_function[jnp.maximum(following, 0)]
+        kept = is_kept(stamps_of(stamp, task.invoker, function), state.now, world.keep_alive)
+        wanted = task.starts & world.prewarm & (following >= 0) & ~jnp.any(kept)
+        tick = state.now + world.cold_ticks[function]
+        stamp = put(stamp, task.invoker, function, tick, wanted)
+        ready = jnp.where(wanted, jnp.minimum(ready, tick), ready)
+    return stamp, ready
+
+
+def _charge(world: World, tally: Tally, site: Site, task: Task) -> Tally:
+    """Bill a task to the counted requests of its batch, in equal parts."""
+    members = (jnp.arange(site.request.shape[0]) < task.count) & task.starts
+    counted = jnp.sum(world.counted[jnp.maximum(site.request, 0)] & members, dtype=jnp.int32)
+    kind = world.usd_per_tick.dtype
+    usd = task.billed * world.usd_per_tick[task.config] * (counted.astype(kind) / task.count.astype(kind))
+    cold = task.is_cold & (counted > 0)
+    return replace(tally, usd=tally.usd + usd, new_usd=tally.new_usd + usd, cold=tally.cold + cold)
+
+
+def _shed(world: World, state: State, site: Site, drops: jax.Array) -> State:
+    """Give up the head request: it never finishes."""
+    head = jnp.maximum(site.request[0], 0)
+    fresh, is_shed, tally = drops, state.is_shed, state.tally
+    if forks(world):
+        fresh = drops & ~is_shed[head]
+        is_shed = is_shed.at[head].set(is_shed[head] | drops)
+    counted = (fresh & world.counted[head]).astype(jnp.int32)
+    tally = replace(tally, ended=tally.ended + counted, shed=tally.shed + counted, new_shed=tally.new_shed + counted)
+    return replace(state, is_shed=is_shed, tally=tally)
+
+
+def _leave(world: World, state: State, queue: jax.Array, count: jax.Array) -> State:
+    """`count` jobs leave the queue; where none does it waits, with a ticket that says since when."""
+    queues = pop(world, state.queues, queue, count, most_jobs(world))
+    here, waits = jnp.arange(queues.length.shape[0]) == queue, count == 0
+    needs_ticket = waits & (queues.ticket[queue] == NO_TICKET)
+    ticket = jnp.where(waits, jnp.where(needs_ticket, state.tickets, queues.ticket[queue]), NO_TICKET)
+    queues = replace(
+        queues,
+        waiting=jnp.where(here, waits, queues.waiting),
+        ticket=jnp.where(here, ticket, queues.ticket),
+        fails=jnp.where(here, jnp.where(waits, queues.fails + 1, 0), queues.fails),
+    )
+    served = jnp.where(waits, state.last_served, queue)
+    return replace(state, queues=queues, tickets=state.tickets + needs_ticket, last_served=served)
+
+
+def _log_row(state: State, site: Site, task: Task, action: jax.Array) -> jax.Array:
+    """A task, or a request given up: then no invoker, no time, a batch of one."""
+    serves = task.starts
+    times = [task.start, task.end, task.billed, task.is_cold.astype(jnp.int32)]
+    head = [jnp.where(serves, x, rest) for x, rest in zip(times, (state.now, state.now, 0, 0), strict=True)]
+    row = [site.queue, jnp.where(serves, task.invoker, -1), action, jnp.where(serves, task.count, 1)]
+    return jnp.concatenate([jnp.stack([*head, *row]), site.request])
+
+
+def _write_log(log: Log, row: jax.Array, wanted: jax.Array) -> Log:
+    if not log.row.shape[0]:
+        return Log(log.row, log.count + wanted)
+    return Log(put_row(log.row, row, log.count, wanted), log.count + wanted)

@@ -1,0 +1,27 @@
+"""Sizes that the shapes of a world tell (static), and what a configuration's number stands for."""
+
+from __future__ import annotations
+
+import jax
+
+from .state import World
+
+
+def most_jobs(world: World) -> int:
+    """L, the largest batch (static)."""
+    return (world.transfer_ticks.shape[2] - 1) // world.predecessors.shape[1]
+
+
+def forks(world: World) -> bool:
+    """Whether any workflow is more than a chain (static)."""
+    return world.successors.shape[1] > 1 or world.predecessors.shape[1] > 1
+
+
+def shares(world: World, config: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """(batch level, vCPU, vGPU) of a configuration."""
+    vcpus, vgpus = world.vcpus.shape[0], world.vgpus.shape[0]
+    return (
+        config // (vcpus * vgpus),
+        world.vcpus[(config // vgpus) % vcpus],
+        world.vgpus[config % vgpus],
+    )
