@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from varigym.envs.serverless.queues import empty_queues, enlarge, first_jobs, has_room, pop, push
+from varigym.envs.serverless import queues as queues_of
+from varigym.envs.serverless.queues import empty_queues
 from varigym.envs.serverless.state import Queues
 
 QUEUES, MOST, PREDECESSORS = 2, 3, 2
@@ -19,13 +23,19 @@ PLACES, WIDER = 10, 17
 Job = tuple[int, int, int]
 """Request, and where its two predecessors ran."""
 
-push, pop, first_jobs, has_room, enlarge = (  # compiled, as in the platform
-    jax.jit(push),
-    jax.jit(pop, static_argnums=3),
-    jax.jit(first_jobs, static_argnums=2),
-    jax.jit(has_room, static_argnums=1),
-    jax.jit(enlarge, static_argnums=(1, 2)),
+ARRIVAL, SLO = 10, (1_000, 5_000)
+"""Request n arrives at 10 n; what each queue's workflow promises."""
+WORLD: Any = SimpleNamespace(
+    arrival=jnp.arange(1_000, dtype=jnp.int32) * ARRIVAL,
+    deadline_ticks=jnp.array(SLO, jnp.int32),
+    queue_workflow=jnp.arange(QUEUES, dtype=jnp.int32),
 )
+
+push = jax.jit(partial(queues_of.push, WORLD))  # compiled, as in the platform
+pop = jax.jit(partial(queues_of.pop, WORLD), static_argnums=3)
+first_jobs = jax.jit(queues_of.first_jobs, static_argnums=2)
+has_room = jax.jit(queues_of.has_room, static_argnums=1)
+enlarge = jax.jit(queues_of.enlarge, static_argnums=(1, 2))
 
 MOVES = st.lists(st.tuples(st.booleans(), st.integers(0, QUEUES - 1), st.integers(0, MOST)), max_size=60)
 
@@ -44,9 +54,11 @@ def heads(queues: Queues, queue: int, count: int) -> list[Job]:
 
 
 def same(queues: Queues, twins: list[deque[Job]]) -> bool:
-    lengths = queues.length.tolist() == [len(twin) for twin in twins]
-    return lengths and all(
-        heads(queues, queue, min(len(twin), MOST)) == list(twin)[:MOST] for queue, twin in enumerate(twins)
+    due = zip(twins, queues.due.tolist(), SLO, strict=True)
+    return (
+        queues.length.tolist() == [len(twin) for twin in twins]
+        and all(heads(queues, q, min(len(twin), MOST)) == list(twin)[:MOST] for q, twin in enumerate(twins))
+        and all(tick == twin[0][0] * ARRIVAL + slo for twin, tick, slo in due if twin)
     )
 
 
@@ -73,8 +85,8 @@ def test_queues_are_deques_however_often_they_go_round(moves: list[tuple[bool, i
     wide = enlarge(queues, WIDER, MOST)
     assert same(wide, twins)
     for queue, twin in enumerate(twins):
-        twin.append((-1, -2, -3))
-        wide = joined(wide, queue, [(-1, -2, -3)])
+        twin.append((999, 1, 2))
+        wide = joined(wide, queue, [(999, 1, 2)])
         for _ in range(len(twin) - 1):
             twin.popleft()
             wide = pop(wide, jnp.int32(queue), jnp.int32(1), MOST)
@@ -86,8 +98,8 @@ def test_every_start_in_the_circle_gives_the_same_queue() -> None:
     for turn in range(PLACES):
         for length in range(1, 5):
             for batch in range(1, MOST + 1):  # of how many they come
-                queues = empty_queues(1, PLACES, MOST, PREDECESSORS)
-                queues = replace(queues, head=jnp.array([turn], jnp.int32))
+                queues = empty_queues(QUEUES, PLACES, MOST, PREDECESSORS)
+                queues = replace(queues, head=jnp.array([turn] * QUEUES, jnp.int32))
                 jobs = [(turn + k, k, k + 1) for k in range(length)]
                 for first in range(0, length, batch):
                     queues = joined(queues, 0, jobs[first : first + batch])
