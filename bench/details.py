@@ -39,7 +39,8 @@ def _by_workflow(results: Results, title: str, metric: str) -> Table:
     for source in grid.sources:
         for workflow in workflows_of(results, source.name):
             column = _column(metric, workflow)
-            table.add_row(source.name, workflow, *(column.cell(results, source.name, p.name) for p in grid.policies))
+            cells = [column.cell(results, source.name, policy.name) for policy in grid.policies]
+            table.add_row(source.name, workflow, *(cell.replace(" [", "\n[") for cell in cells))
     return table
 
 

@@ -76,12 +76,13 @@ def pivot_table(
 ) -> Table:
     """One figure: a row per scenario, a column per policy that has something to say."""
     grid = results.grid
-    table = Table(title=escape(title.replace("{baseline}", grid.baseline)), title_justify="left")
+    table = Table(title=escape(title.replace("{baseline}", grid.baseline)), title_justify="left", box=box.SIMPLE_HEAD)
     is_compared = hasattr(column, "over")
     shown = [p for p in grid.policies if not is_compared or p.name != grid.baseline_of(p.name)]
     _fill(table, corner, [label(policy) for policy in shown])
     for name, scenario in zip(labels, scenarios, strict=True):
-        table.add_row(name, *(column.cell(results, scenario, policy.name) for policy in shown))
+        cells = [column.cell(results, scenario, policy.name) for policy in shown]
+        table.add_row(name, *(cell.replace(" [", "\n[") for cell in cells))
     return table
 
 

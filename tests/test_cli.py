@@ -13,7 +13,10 @@ from varigym import cli
 from varigym.bench.suites import SUITES
 from varigym.cli import main
 from varigym.envs.cluster.metrics import METRICS
+from varigym.envs.serverless.metrics import METRICS as SERVERLESS_METRICS
 from varigym.policies.catalog import ALIASES, ORDERS, PLACEMENTS
+from varigym.policies.serverless.catalog import SCHEDULERS
+from varigym.policies.serverless.catalog import knobs as scheduler_knobs
 from varigym.scenarios.catalog import SCENARIOS
 
 TRACE = "job_id,num_gpus,submit_time,duration,model\na,2,0,600,resnet50\nb,1,30,1200,vgg19\nc,4,40,60,BERT\n"
@@ -65,6 +68,10 @@ def row_of(printed: str, name: str) -> str:
     return next(line for line in printed.splitlines() if f" {name} " in line)
 
 
+def table_row(printed: str, name: str) -> str:
+    return next(line for line in printed.splitlines() if line.startswith(f"│ {name} "))
+
+
 @pytest.fixture
 def listed(capsys: pytest.CaptureFixture[str]) -> str:
     """What `varigym list` prints."""
@@ -73,7 +80,7 @@ def listed(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_list_names_everything_there_is(listed: str) -> None:
-    names = [*SCENARIOS, *ORDERS, *PLACEMENTS, *ALIASES, *SUITES, *(metric.name for metric in METRICS)]
+    names = [*SCENARIOS, *ORDERS, *PLACEMENTS, *ALIASES, *SCHEDULERS, *SUITES, *(metric.name for metric in METRICS)]
     assert [name for name in names if f" {name} " not in listed] == []
 
 
@@ -82,6 +89,15 @@ def test_list_says_what_each_order_knows(listed: str) -> None:
         row = row_of(listed, order.name)
         assert str(order.information) in row
         assert ("*" in row) == (order.information == "clairvoyant")
+
+
+def test_list_shows_schedulers_with_their_knobs(listed: str) -> None:
+    for name, entry in SCHEDULERS.items():
+        assert entry.about[:40] in table_row(listed, name)
+        knobs = scheduler_knobs(entry.make(name))
+        assert not knobs or f"{next(iter(knobs))}=" in listed
+    for metric in SERVERLESS_METRICS:
+        assert any(metric.definition in line for line in listed.splitlines() if line.startswith(f"│ {metric.name} "))
 
 
 def test_list_defines_every_metric_and_shows_seeds_and_knobs(listed: str) -> None:
@@ -115,6 +131,31 @@ def test_simulate_writes_one_row_per_job(folder: Path) -> None:
         f"2,30,60,240,2,A,210,{3.5 / 3!r},1,{3.25 / 3!r},{210 / (120 * (3.25 / 3))!r}",
         f"3,60,120,240,1,A,180,1,0,{3.25 / 3!r},{180 / (120 * (3.25 / 3))!r}",
     ]
+
+
+def test_simulate_writes_one_row_per_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "tiny-serverless", "--policy", "min-config", "--requests-out", "requests.csv") == 0
+    printed = capsys.readouterr()
+    assert "tiny-serverless, min-config, seed 0, 6 requests" in printed.out
+    for metric in SERVERLESS_METRICS:
+        assert metric.definition in table_row(printed.out, metric.name)
+    lines = Path("requests.csv").read_text().splitlines()
+    assert lines[0] == "request_id,workflow,arrival_ms,finish_ms,slo_ms,hit,cost_usd,cold_starts"
+    assert lines[3] == f"2,say-only,20,60,60,1,{0.04 * (0.034 + 0.67) / 3600!r},0"
+    assert printed.err == "note: wrote requests.csv\n"
+
+
+def test_a_serverless_bench_prints_hits_and_cost_and_writes_a_page(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("bench", "--scenarios", "tiny-serverless", "--policies", "esg,min-config", "--seeds", "2", "--out", "out")
+    assert run(*words) == 0
+    printed = capsys.readouterr().out
+    assert "1 (baseline)" in row_of(printed, "esg")
+    assert "report: out/report.html" in printed
+    assert files_in(Path("out")) == ["report.html", "rows.csv"]
+    assert run(*words) == 0
+    assert capsys.readouterr().out == printed
 
 
 def test_jobs_cut_off_at_the_horizon_are_said_and_have_no_finish(
@@ -248,6 +289,19 @@ def test_perf_measures_beside_machine_facts(folder: Path, capsys: pytest.Capture
 
 
 BAD = {
+    "policy of the other kind": (
+        ("simulate", "tiny", "--policy", "esg"),
+        "policy 'esg' is for a serverless platform; ",
+    ),
+    "cluster policy": (("simulate", "tiny-serverless", "--policy", "pal"), "legal for a serverless platform: esg, "),
+    "scheduler": (("simulate", "tiny-serverless", "--policy", "esgg"), "unknown scheduler 'esgg'; did you mean esg"),
+    "scheduler knob": (("simulate", "tiny-serverless", "--policy", "esg:kay=1"), "unknown knob of esg 'kay'"),
+    "jobs of requests": (("simulate", "tiny-serverless", "--jobs-out", "j.csv"), "--jobs-out belongs to a training"),
+    "requests of jobs": (("simulate", "tiny", "--requests-out", "r.csv"), "--requests-out belongs to a serverless"),
+    "requests into a folder": (("simulate", "tiny-serverless", "--requests-out", "."), ".: cannot be written"),
+    "nodes of a platform": (("simulate", "tiny-serverless", "--nodes", "2"), "unknown knob of tiny-serverless 'nodes'"),
+    "both kinds": (("bench", "--scenarios", "tiny,tiny-serverless"), "run one kind at a time"),
+    "suite of the other kind": (("bench", "esg", "--scenarios", "tiny"), "policy 'esg' is for a serverless platform"),
     "scenario": (("simulate", "tyny"), "unknown scenario 'tyny'; did you mean tiny?"),
     "knob": (("simulate", "tiny:rounds=3"), "unknown knob of tiny 'rounds'; did you mean round_s"),
     "policy": (("simulate", "tiny", "--policy", "pall"), "unknown policy 'pall'; did you mean pal"),
