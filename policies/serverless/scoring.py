@@ -76,7 +76,7 @@ def choose(data: EsgData, view: View) -> Decision:
 
 def _order(data: EsgData, view: View, best: jax.Array, lost: jax.Array) -> tuple[jax.Array, jax.Array]:
     """(rank [X], what can be run now [X]): by the cheapest path, or by the fall-back where no path ends in time."""
-    most = jnp.max(jnp.where(data.batch <= view.length, data.batch, 0))
+    most = jnp.max(jnp.where(data.allowed & (data.batch <= view.length), data.batch, 0))
     last = data.fallback[view.queue]
     fits_last = data.allowed & (last < NONE) & (~data.fullest | (data.batch == most))
     return jnp.where(lost, last, best), view.legal & jnp.where(lost, fits_last, best < NO_PATH)
