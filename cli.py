@@ -99,7 +99,7 @@ class Bench:
     """Run a grid of scenarios x policies x seeds and print paired comparisons."""
 
     suite: Positional[str] = "quick"
-    """quick, pal, variability, esg, esg-fair, esg-ablation, esg-sensitivity or esg-cold (see varigym list)."""
+    """quick, pal, variability, esg, esg-fair, esg-ablation, esg-sensitivity, esg-orion or esg-cold (see list)."""
     scenarios: str = ""
     """Comma-separated scenarios instead of the suite's."""
     policies: str = ""

@@ -36,6 +36,16 @@ WITHOUT = (
 )
 """ESG without one of its parts, or with another choice where the paper leaves one."""
 
+ORION = (
+    "orion",
+    "orion:planning_ms=100",
+    "orion-best-first:budget=200",
+    "orion-best-first:budget=2000",
+    "orion-best-first:budget=20000",
+    "orion-best-first:budget=2000:planning_ms=100",
+)
+"""Orion by its search, its budget, and whether the time that planning takes is counted."""
+
 SWEEPS = (
     Sweep("Noise of run times (CV)", "strict-heavy", "noise_cv", (0.0, 0.05, 0.1, 0.2)),
     Sweep("Scaling with vCPUs and vGPUs (factor on eg)", "strict-heavy", "exponent_scale", (0.6, 1.0, 1.3)),
@@ -68,6 +78,7 @@ SUITES: dict[str, Suite] = {
         "esg",
         SWEEPS,
     ),
+    "esg-orion": Suite("Orion by search, budget and counted planning time", SETTINGS[:4], ("esg", *ORION), "esg"),
     "esg-cold": Suite(
         "the cold track: invokers start without containers",
         tuple(f"{name}-cold" for name in SETTINGS[:4]),

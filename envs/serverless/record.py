@@ -140,7 +140,7 @@ def _tasks(scenario: ServerlessScenario, log: Ints) -> TaskRecord:
         config=config,
         batch=batch,
         members=np.where(there, row[:, MEMBERS:], NOBODY),
-        counted=counted.any(axis=1),
+        counted=np.asarray(counted.any(axis=1)),
     )
 
 
