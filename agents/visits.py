@@ -41,7 +41,7 @@ def demonstrate_visits(
     memory = expert.program.start(data, jax.random.key(0 if seed is None else seed))
     over = False
     while not over:
-        action, score, memory = env.lanes.ask(question, 0, data, memory)
+        action, score, memory = env.lane.ask(question, data, memory)
         seen, mask, number = observation, np.asarray(info["action_mask"], bool), int(action)
         observation, _, terminated, truncated, info = env.step(number)
         yield MicroStep(seen, mask, number, np.asarray(score), True, info["reward_raw"])
@@ -56,7 +56,7 @@ class _Visit:
         self, process: ServerlessProcess, world: World, base: Any, state: State, data: Any, memory: Any
     ) -> tuple[jax.Array, jax.Array, Any]:
         """(action, score of every action, memory): what it prefers, -inf where it has no opinion."""
-        view = observe(world, state, site_of(world, state, state.cursor))
+        view = observe(world, state, site_of(world, state))
         lot = jax.random.fold_in(jax.random.key(0), state.visits)
         decision, memory = self.program.act(data, view, memory, lot)
         score = self.program.scores(data, view).astype(jnp.float32)

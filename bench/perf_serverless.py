@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from ..envs.core import pytree
 from ..envs.serverless.bank import Bank, make_bank
 from ..envs.serverless.dispatch import site_of
-from ..envs.serverless.dynamics import initial_state
+from ..envs.serverless.dynamics import initial_state, point
 from ..envs.serverless.episode import begin, go_on, run_episodes
 from ..envs.serverless.state import World
 from ..envs.serverless.view import Decision, View, observe
@@ -112,4 +112,4 @@ def _look_ups_per_s(views: View, data: EsgData, seconds: float) -> float:
 def _first_view(worlds: World) -> View:
     world = rows(worlds, jnp.int32(0))
     state = initial_state(world, 1, 0)
-    return observe(world, state, site_of(world, state, jnp.int32(0)))
+    return observe(world, state, site_of(world, point(world, state, jnp.int32(0))))

@@ -61,9 +61,9 @@ def _padded(world: World, shape: Shape) -> World:
 def _advance(worlds: World, state: State, action: jax.Array, begins: jax.Array, until: jax.Array) -> tuple[State, View]:
     world = rows(worlds, jnp.int32(0))
     world = replace(world, horizon=jnp.minimum(world.horizon, until))
-    decided = decide(world, state, site_of(world, state, jnp.maximum(state.cursor, 0)), action)
+    decided = decide(world, state, site_of(world, state), action)
     state = settle(world, jax.tree.map(lambda old, new: jnp.where(begins, old, new), state, decided))
-    return state, observe(world, state, site_of(world, state, jnp.maximum(state.cursor, 0)))
+    return state, observe(world, state, site_of(world, state))
 
 
 def start(worlds: World, places: int = 128, until: int = NEVER) -> tuple[State, View]:

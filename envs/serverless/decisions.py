@@ -12,7 +12,7 @@ from jax import lax
 from ..core import pytree
 from .containers import is_kept, put, stamps_of, take
 from .dispatch import Site, invoker_for
-from .layout import forks, most_jobs, shares
+from .layout import deadline_of, forks, most_jobs, shares
 from .queues import pop
 from .state import NEVER, NO_TICKET, Invokers, Log, State, Tally, Tasks, World
 
@@ -48,7 +48,7 @@ def decide(world: World, state: State, site: Site, action: jax.Array, invoker: j
     log = _write_log(state.log, _log_row(state, site, task, action), serves | drops)
     state = replace(state, controller_free=start, visits=state.visits + 1, log=log)
     state = _shed(world, _start(world, state, site, task), site, drops)
-    return replace(_leave(world, state, site.queue, count), cursor=jnp.int32(-1))
+    return replace(_leave(world, state, site, count), cursor=jnp.int32(-1))
 
 
 def reported(tally: Tally) -> Tally:
@@ -152,9 +152,11 @@ def _shed(world: World, state: State, site: Site, drops: jax.Array) -> State:
     return replace(state, is_shed=is_shed, tally=tally)
 
 
-def _leave(world: World, state: State, queue: jax.Array, count: jax.Array) -> State:
+def _leave(world: World, state: State, site: Site, count: jax.Array) -> State:
     """`count` jobs leave the queue; where none does it waits, with a ticket that says since when."""
-    queues = pop(world, state.queues, queue, count, most_jobs(world))
+    queue = site.queue
+    due = deadline_of(world, queue, site.line[count])
+    queues = pop(state.queues, queue, count, due, most_jobs(world))
     here, waits = jnp.arange(queues.length.shape[0]) == queue, count == 0
     needs_ticket = waits & (queues.ticket[queue] == NO_TICKET)
     ticket = jnp.where(waits, jnp.where(needs_ticket, state.tickets, queues.ticket[queue]), NO_TICKET)

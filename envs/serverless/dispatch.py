@@ -7,7 +7,6 @@ import jax.numpy as jnp
 
 from ..core import pytree
 from .containers import is_warm
-from .queues import first_jobs
 from .state import State, World
 
 NOWHERE = 2**30
@@ -22,37 +21,38 @@ class Site:
     queue: jax.Array  # [] int32
     function: jax.Array  # [] int32
     length: jax.Array  # [] int32
-    request: jax.Array  # [L] int32, from the head on; rubbish beyond the length
-    origin: jax.Array  # [L, P] int32
+    line: jax.Array  # [L+1] int32 requests from the head on; rubbish beyond the length
     deadline: jax.Array  # [] int32 tick of the head request
     warm: jax.Array  # [I] bool an idle container of the function is there
     local: jax.Array  # [I, B] int32 input pieces of a batch of each level that lie there
     anywhere: jax.Array  # [] bool tier 3 is open: an entry stage, or no warm container at all
     in_time: jax.Array  # [] bool a cold start ends before the head's deadline
 
+    @property
+    def request(self) -> jax.Array:
+        """Requests that a batch can hold [L]."""
+        return self.line[:-1]
 
-def site_of(world: World, state: State, queue: jax.Array) -> Site:
-    """The site of `queue`."""
+
+def site_of(world: World, state: State) -> Site:
+    """The site of the queue at the cursor (of queue 0 where the episode is over)."""
+    queue = jnp.maximum(state.cursor, 0)
     most = state.tasks.row.shape[1] - 4
     function = world.queue_function[queue]
-    request, origin = first_jobs(state.queues, queue, most)
-    head = request[0]
-    deadline = world.arrival[head] + world.deadline_ticks[world.queue_workflow[queue]]
     warm = jnp.any(is_warm(state.invokers.stamp[:, function], state.now, world.keep_alive), axis=1)
-    lies = origin[None] == jnp.arange(warm.shape[0], dtype=jnp.int32)[:, None, None]  # [I, L, P]
+    lies = state.sources[None] == jnp.arange(warm.shape[0], dtype=jnp.int32)[:, None, None]  # [I, L, P]
     pieces = jnp.sum(lies, axis=2, dtype=jnp.int32)
     within = jnp.arange(most)[None, :] < world.batches[:, None]  # [B, L]
     return Site(
         queue=queue,
         function=function,
         length=state.queues.length[queue],
-        request=request,
-        origin=origin,
-        deadline=deadline,
+        line=state.line,
+        deadline=state.queues.due[queue],
         warm=warm,
         local=jnp.sum(jnp.where(within[None], pieces[:, None], 0), axis=2, dtype=jnp.int32),
         anywhere=(world.queue_stage[queue] == 0) | ~jnp.any(warm),
-        in_time=world.cold_ticks[function] < deadline - state.now,
+        in_time=world.cold_ticks[function] < state.queues.due[queue] - state.now,
     )
 
 

@@ -14,7 +14,7 @@ from jax import lax
 from .decisions import LOG_COLUMNS
 from .events import next_event, next_join
 from .layout import forks, most_jobs
-from .queues import empty_queues
+from .queues import empty_queues, first_jobs
 from .state import MEMBERS, NEVER, NO_TICKET, Invokers, Log, State, Tally, Tasks, World
 from .world import SCANS
 
@@ -33,6 +33,8 @@ def initial_state(world: World, places: int, logged: int) -> State:
         last_served=jnp.int32(queues - 1),
         tickets=zero,
         cursor=jnp.int32(-1),
+        line=jnp.full(most + 1, -1, jnp.int32),
+        sources=jnp.full((most, world.predecessors.shape[1]), -1, jnp.int32),
         visits=zero,
         queues=empty_queues(queues, places, most, world.predecessors.shape[1]),
         tasks=Tasks(jnp.full(slots, NEVER, jnp.int32), jnp.zeros((slots, MEMBERS + most), jnp.int32)),
@@ -94,7 +96,13 @@ def _aim(world: World, state: State) -> State:
     first = jnp.min(jnp.where(turn == best, jnp.arange(turn.shape[0], dtype=jnp.int32), NEVER))
     over = state.terminated | state.truncated
     cursor = jnp.where((best < NEVER) & ~over, first, -1)
-    return replace(state, cursor=cursor, terminated=state.terminated | (done & ~state.truncated))
+    return replace(point(world, state, cursor), terminated=state.terminated | (done & ~state.truncated))
+
+
+def point(world: World, state: State, queue: jax.Array) -> State:
+    """Put the cursor on `queue` and read its first jobs; -1: on none."""
+    line, sources = first_jobs(state.queues, jnp.maximum(queue, 0), most_jobs(world))
+    return replace(state, cursor=queue, line=line, sources=sources)
 
 
 def _turn(world: World, state: State) -> jax.Array:

@@ -76,7 +76,7 @@ class ServerlessProcess(EveryActionTakesTime):
         serves = action < self.wait
         config = jnp.where(serves, action // self.targets, action - self.wait + self.layout.configs)
         invoker = jnp.where(serves, action % self.targets, 0) if self.choose_invoker else None
-        before, site = state.now, site_of(world, state, state.cursor)
+        before, site = state.now, site_of(world, state)
         state = settle(world, decide(world, state, site, config, invoker))
         tally = state.tally
         done = Step(
@@ -84,13 +84,13 @@ class ServerlessProcess(EveryActionTakesTime):
             terminated=state.terminated,
             truncated=state.truncated,
             illegal=illegal,
-            extra=((state.now - before) / TICKS_PER_MS, tally.new_hits, tally.new_usd, tally.new_shed),
+            extra=((state.now - before).astype(float) / TICKS_PER_MS, tally.new_hits, tally.new_usd, tally.new_shed),
         )
         return replace(state, tally=reported(tally)), done
 
     def observe(self, world: World, data: Any, state: State) -> tuple[dict[str, jax.Array], jax.Array]:
         """(flat observation without the mask, mask). WAIT and DROP are always legal."""
-        site = site_of(world, state, jnp.maximum(state.cursor, 0))
+        site = site_of(world, state)
         view = observe(world, state, site)
         decision, score = self.base.act_now(data, view), self.base.scores(data, view)
         parts = observation(self.layout, world, state, site, view, decision, score)
@@ -98,7 +98,7 @@ class ServerlessProcess(EveryActionTakesTime):
 
     def clock(self, world: World, state: State) -> tuple[jax.Array, jax.Array]:
         """(seconds since the world began, whether a queue needs more places)."""
-        return state.now / TICKS_PER_S, state.overflow
+        return state.now.astype(float) / TICKS_PER_S, state.overflow
 
     def _legal(self, world: World, state: State, site: Site) -> jax.Array:
         if self.choose_invoker:

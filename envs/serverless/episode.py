@@ -96,7 +96,7 @@ def go_on(program: Program, carry: Carry, worlds: World, index: jax.Array, data:
 
     def step(carry: Carry) -> Carry:
         state = carry.state
-        site = site_of(world, state, state.cursor)
+        site = site_of(world, state)
         lot = jax.random.fold_in(key, state.visits)
         decision, memory = program.act(data, observe(world, state, site), carry.memory, lot)
         return Carry(settle(world, decide(world, state, site, decision.action)), memory, carry.misses + decision.missed)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .containers import next_ready, put
-from .layout import forks, most_jobs, shares
+from .layout import deadline_of, forks, most_jobs, shares
 from .queues import has_room, push
 from .state import BATCH, CONFIG, INVOKER, MEMBERS, NEVER, QUEUE, Invokers, State, Tally, World
 
@@ -106,7 +106,8 @@ def _move_on(world: World, state: State, row: jax.Array, ends: jax.Array, joins:
             request = jnp.where(joins, fresh, request)
             origin = jnp.where(joins, -1, origin)
             count = jnp.where(joins, 1, count)
-        queues = push(world, queues, jnp.maximum(following, 0), request, origin, count)
+        following = jnp.maximum(following, 0)
+        queues = push(queues, following, request, origin, count, deadline_of(world, following, request[0]))
     return replace(state, queues=queues)
 
 

@@ -45,7 +45,9 @@ class ServerlessKind:
     def __post_init__(self) -> None:
         refuse_forked()
         if not isinstance(self.bank, Bank):
-            raise InputError(f"bank = {self.bank!r}; legal: a bank, as varigym.registration.make_bank makes it")
+            raise InputError(
+                f"bank = {self.bank!r}; legal: a bank, as varigym.registration.make_serverless_bank makes it"
+            )
         if not hasattr(getattr(self.base, "program", None), "act_now"):
             raise InputError(
                 f"base = {self.base!r}; legal: a scheduler without memory, as varigym.find_scheduler('esg') gives it"

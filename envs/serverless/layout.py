@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 
 from .state import World
 
@@ -25,3 +26,8 @@ def shares(world: World, config: jax.Array) -> tuple[jax.Array, jax.Array, jax.A
         world.vcpus[(config // vgpus) % vcpus],
         world.vgpus[config % vgpus],
     )
+
+
+def deadline_of(world: World, queue: jax.Array, request: jax.Array) -> jax.Array:
+    """Tick by which a request [] that waits in `queue` should be finished."""
+    return world.arrival[jnp.maximum(request, 0)] + world.deadline_ticks[world.queue_workflow[queue]]

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .state import NO_TICKET, Queues, World
+from .state import NO_TICKET, Queues
 
 
 def empty_queues(queues: int, places: int, most: int, predecessors: int) -> Queues:
@@ -39,22 +39,20 @@ def has_room(queues: Queues, most: int) -> jax.Array:
 
 
 def first_jobs(queues: Queues, queue: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    """(requests [L], origins [L, P]) from the head on; beyond the length there is rubbish."""
+    """(requests [L+1], origins [L, P]) from the head on; beyond the length there is rubbish."""
     start = queues.head[queue] + most
-    request = lax.dynamic_slice(queues.request, (queue, start), (1, most))[0]
+    request = lax.dynamic_slice(queues.request, (queue, start), (1, most + 1))[0]
     origin = lax.dynamic_slice(queues.origin, (queue, start, np.int32(0)), (1, most, queues.origin.shape[2]))[0]
     return request, origin
 
 
-def deadline_of(world: World, queue: jax.Array, request: jax.Array) -> jax.Array:
-    """Tick by which a request [] that waits in `queue` should be finished."""
-    return world.arrival[jnp.maximum(request, 0)] + world.deadline_ticks[world.queue_workflow[queue]]
-
-
 def push(
-    world: World, queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array, count: jax.Array
+    queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array, count: jax.Array, due: jax.Array
 ) -> Queues:
-    """The first `count` of `request` [L], `origin` [L, P] join `queue` in order; it stops waiting. Needs `has_room`."""
+    """The first `count` of `request` [L], `origin` [L, P] join `queue` in order; it stops waiting. Needs `has_room`.
+
+    `due` [] is the deadline of the first of them.
+    """
     most = request.shape[0]
     places = places_of(queues, most)
     tail = (queues.head[queue] + queues.length[queue]) % places
@@ -75,20 +73,18 @@ def push(
         origin=write(write(queues.origin, tail, origin), copy, origin),
         length=jnp.where(here, queues.length + count, queues.length),
         waiting=queues.waiting & ~here,
-        due=jnp.where(here & (queues.length == 0), deadline_of(world, queue, request[0]), queues.due),
+        due=jnp.where(here & (queues.length == 0), due, queues.due),
     )
 
 
-def pop(world: World, queues: Queues, queue: jax.Array, count: jax.Array, most: int) -> Queues:
-    """The first `count` jobs leave `queue`."""
+def pop(queues: Queues, queue: jax.Array, count: jax.Array, due: jax.Array, most: int) -> Queues:
+    """The first `count` jobs leave `queue`; `due` [] is the deadline of the one behind them."""
     here = jnp.arange(queues.length.shape[0]) == queue
-    head = (queues.head[queue] + count) % places_of(queues, most)
-    request = lax.dynamic_slice(queues.request, (queue, head + most), (1, 1))[0, 0]
     return replace(
         queues,
-        head=jnp.where(here, head, queues.head),
+        head=jnp.where(here, (queues.head + count) % places_of(queues, most), queues.head),
         length=jnp.where(here, queues.length - count, queues.length),
-        due=jnp.where(here, deadline_of(world, queue, request), queues.due),
+        due=jnp.where(here, due, queues.due),
     )
 
 

@@ -130,6 +130,10 @@ class State:
     last_served: jax.Array  # [] int32 queue
     tickets: jax.Array  # [] int32 given so far
     cursor: jax.Array  # [] int32 queue that is asked about; -1 when the episode is over
+    # The first jobs at the cursor. They are read once, when it is set: a queue that is read where it also changes would
+    # be copied as a whole.
+    line: jax.Array  # [L+1] int32 requests; rubbish beyond the queue's length
+    sources: jax.Array  # [L, P] int32 origins
     visits: jax.Array  # [] int32 decisions so far
     queues: Queues
     tasks: Tasks

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from serverless_steps import start, world_of
 from varigym.envs.serverless.dispatch import Site, dispatchable, invoker_for, legal_configs, legal_invokers, site_of
+from varigym.envs.serverless.dynamics import point
 from varigym.envs.serverless.state import EMPTY, State, World
 from varigym.envs.serverless.world import rows, walk_of
 from varigym.scenarios.configs import ConfigGrid
@@ -48,8 +49,7 @@ def site(warm: list[int], local: list[list[int]], anywhere: bool = False, in_tim
         queue=jnp.int32(1),
         function=jnp.int32(1),
         length=jnp.int32(2),
-        request=jnp.arange(2, dtype=jnp.int32),
-        origin=jnp.zeros((2, 1), jnp.int32),
+        line=jnp.arange(3, dtype=jnp.int32),
         deadline=jnp.int32(50_000),
         warm=jnp.array([invoker in warm for invoker in range(3)]),
         local=jnp.array(local, jnp.int32),
@@ -59,6 +59,7 @@ def site(warm: list[int], local: list[list[int]], anywhere: bool = False, in_tim
 
 
 NONE_LOCAL = [[0, 0]] * 3
+DUE = jnp.array([0, 50_000], jnp.int32)
 
 
 def with_free(platform: tuple[World, State], vcpu: list[int], vgpu: list[int]) -> tuple[World, State]:
@@ -173,20 +174,21 @@ def test_the_site_of_a_queue_says_what_is_there(platform: tuple[World, State]) -
     state = replace(
         state,
         now=jnp.int32(5),
-        queues=replace(queues, request=request, origin=origin, length=jnp.array([0, 2], jnp.int32)),
+        queues=replace(queues, request=request, origin=origin, length=jnp.array([0, 2], jnp.int32), due=DUE),
         invokers=replace(state.invokers, stamp=stamp),
     )
-    found = site_of(world, state, jnp.int32(1))
+    found = site_of(world, point(world, state, jnp.int32(1)))
     assert (int(found.function), int(found.length), int(found.deadline)) == (1, 2, 50_000)
     assert found.request[:2].tolist() == [0, 1]
     assert found.warm.tolist() == [False, True, False]
     assert found.local.tolist() == [[0, 1], [0, 0], [1, 1]]
     assert (bool(found.anywhere), bool(found.in_time)) == (False, True)
-    late = site_of(world, replace(state, now=jnp.int32(40_000)), jnp.int32(1))  # 10,000 left, as long as a cold start
+    # 10,000 are left, as long as a cold start.
+    late = site_of(world, point(world, replace(state, now=jnp.int32(40_000)), jnp.int32(1)))
     assert not bool(late.in_time)
     nowhere = replace(state, invokers=replace(state.invokers, stamp=stamp.at[1, 1, 0].set(EMPTY)))
-    assert bool(site_of(world, nowhere, jnp.int32(1)).anywhere)
-    assert bool(site_of(world, state, jnp.int32(0)).anywhere)
+    assert bool(site_of(world, point(world, nowhere, jnp.int32(1))).anywhere)
+    assert bool(site_of(world, point(world, state, jnp.int32(0))).anywhere)
 
 
 def test_a_choice_of_invoker_needs_room_and_the_batch_and_nothing_else(platform: tuple[World, State]) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from functools import partial
-from types import SimpleNamespace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,14 +22,9 @@ Job = tuple[int, int, int]
 
 ARRIVAL, SLO = 10, (1_000, 5_000)
 """Request n arrives at 10 n; what each queue's workflow promises."""
-WORLD: Any = SimpleNamespace(
-    arrival=jnp.arange(1_000, dtype=jnp.int32) * ARRIVAL,
-    deadline_ticks=jnp.array(SLO, jnp.int32),
-    queue_workflow=jnp.arange(QUEUES, dtype=jnp.int32),
-)
 
-push = jax.jit(partial(queues_of.push, WORLD))  # compiled, as in the platform
-pop = jax.jit(partial(queues_of.pop, WORLD), static_argnums=3)
+push = jax.jit(queues_of.push)  # compiled, as in the platform
+pop = jax.jit(queues_of.pop, static_argnums=4)
 first_jobs = jax.jit(queues_of.first_jobs, static_argnums=2)
 has_room = jax.jit(queues_of.has_room, static_argnums=1)
 enlarge = jax.jit(queues_of.enlarge, static_argnums=(1, 2))
@@ -44,7 +36,17 @@ def joined(queues: Queues, queue: int, jobs: list[Job]) -> Queues:
     """`jobs` join; the rest of the batch is rubbish, as in the platform."""
     rubbish = [(-7, -7, -7)] * (MOST - len(jobs))
     table = jnp.array(jobs + rubbish, jnp.int32)
-    return push(queues, jnp.int32(queue), table[:, 0], table[:, 1:], jnp.int32(len(jobs)))
+    return push(queues, jnp.int32(queue), table[:, 0], table[:, 1:], jnp.int32(len(jobs)), due_of(queue, table[0, 0]))
+
+
+def due_of(queue: int, request: jax.Array) -> jax.Array:
+    return request * ARRIVAL + SLO[queue]
+
+
+def left(queues: Queues, queue: int, count: int) -> Queues:
+    """The first `count` jobs are gone."""
+    line, _ = first_jobs(queues, jnp.int32(queue), MOST)
+    return pop(queues, jnp.int32(queue), jnp.int32(count), due_of(queue, line[count]), MOST)
 
 
 def heads(queues: Queues, queue: int, count: int) -> list[Job]:
@@ -80,7 +82,7 @@ def test_queues_are_deques_however_often_they_go_round(moves: list[tuple[bool, i
             leave = min(count, len(twins[queue]))
             for _ in range(leave):
                 twins[queue].popleft()
-            queues = pop(queues, jnp.int32(queue), jnp.int32(leave), MOST)
+            queues = left(queues, queue, leave)
         assert same(queues, twins)
     wide = enlarge(queues, WIDER, MOST)
     assert same(wide, twins)
@@ -89,7 +91,7 @@ def test_queues_are_deques_however_often_they_go_round(moves: list[tuple[bool, i
         wide = joined(wide, queue, [(999, 1, 2)])
         for _ in range(len(twin) - 1):
             twin.popleft()
-            wide = pop(wide, jnp.int32(queue), jnp.int32(1), MOST)
+            wide = left(wide, queue, 1)
             assert same(wide, twins)
 
 
@@ -105,7 +107,7 @@ def test_every_start_in_the_circle_gives_the_same_queue() -> None:
                     queues = joined(queues, 0, jobs[first : first + batch])
                 for gone in range(length):
                     assert heads(queues, 0, min(MOST, length - gone)) == jobs[gone : gone + MOST]
-                    queues = pop(queues, jnp.int32(0), jnp.int32(1), MOST)
+                    queues = left(queues, 0, 1)
 
 
 def test_a_queue_has_room_for_what_may_join_beside_a_batch() -> None:
@@ -118,7 +120,7 @@ def test_joining_ends_waiting_and_nothing_else_does() -> None:
     queues = replace(empty_queues(2, PLACES, MOST, PREDECESSORS), waiting=jnp.array([True, True]))
     assert joined(queues, 0, []).waiting.tolist() == [True, True]
     assert joined(queues, 0, [(1, 2, 3)]).waiting.tolist() == [False, True]
-    assert pop(queues, jnp.int32(0), jnp.int32(0), MOST).waiting.tolist() == [True, True]
+    assert left(queues, 0, 0).waiting.tolist() == [True, True]
 
 
 def test_nothing_joins_where_the_count_is_zero() -> None:
