@@ -71,6 +71,10 @@ class PlanProgram:
 PROGRAM = PlanProgram()
 
 
+FARTHER = 2**30
+"""More than any distance, as shares and batches are at most 1024."""
+
+
 def _distance(data: PlanData, planned: jax.Array) -> jax.Array:
     """How far each configuration [X] is from the planned one: in batch, then vGPU share, then vCPU share."""
     batch, vcpu, vgpu = (jnp.abs(axis - axis[planned]) for axis in (data.batch, data.vcpu, data.vgpu))
@@ -82,7 +86,7 @@ def follow(data: PlanData, view: View, planned: jax.Array) -> Decision:
     within = (data.batch <= data.batch[planned]) & (data.vcpu <= data.vcpu[planned])
     same = (data.vcpu == data.vcpu[planned]) & (data.vgpu == data.vgpu[planned])
     usable = view.legal & within & (data.vgpu <= data.vgpu[planned]) & (same | ~data.strict)
-    config, found = best_of(jnp.where(same, 0, 2**28) + _distance(data, planned) // 8, usable)
+    config, found = best_of(jnp.where(same, 0, FARTHER) + _distance(data, planned), usable)
 
     lost = data.gives_up & (view.slack < data.remaining[view.queue])
     cheap, can = best_of(data.cheap[view.queue], view.legal)
