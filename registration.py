@@ -8,49 +8,64 @@ import gymnasium
 
 if TYPE_CHECKING:
     from .envs.cluster.bank import Bank
+    from .envs.cluster.base import Base
     from .envs.cluster.faces import GpuClusterEnv, GpuClusterVectorEnv
-    from .policies.cluster.policy import ListPolicy
+    from .envs.cluster.options import EnvOptions
+    from .envs.serverless.bank import Bank as ServerlessBank
+    from .envs.serverless.base import Base as ServerlessBase
+    from .envs.serverless.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
+    from .envs.serverless.options import ServerlessOptions
 
-CLUSTER = "varigym/GpuCluster-v0"
+CLUSTER, SERVERLESS = "varigym/GpuCluster-v0", "varigym/ServerlessGpu-v0"
 BANKS = ("train", "validation", "held-out")
+MOST_WORLDS = 100_000
+MAKERS = {
+    CLUSTER: ("make_cluster", "make_cluster_vector"),
+    SERVERLESS: ("make_serverless", "make_serverless_vector"),
+}
+"""Id -> what makes one environment, and a native batch."""
 
 
 def register_all() -> None:
     """Register every id once."""
-    if CLUSTER not in gymnasium.registry:
-        gymnasium.register(
-            CLUSTER,
-            entry_point="varigym.registration:make_cluster",
-            vector_entry_point="varigym.registration:make_cluster_vector",
-            disable_env_checker=True,  # it would step the environment with illegal actions
-            order_enforce=False,  # the environment says so itself
-        )
+    for name, (single, batch) in MAKERS.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name,
+                entry_point=f"varigym.registration:{single}",
+                vector_entry_point=f"varigym.registration:{batch}",
+                disable_env_checker=True,  # it would step the environment with illegal actions
+                order_enforce=False,  # the environment says so itself
+            )
 
 
 def make_cluster(
     scenario: Any = "sia-64",
-    base: str = "las-2d+pal+backfill",
+    base: str | Base = "las-2d+pal+backfill",
     bank: str = "train",
     worlds: int = 32,
+    bins: int | None = None,
     render_mode: str | None = None,
     **options: Any,
 ) -> GpuClusterEnv:
     """`gym.make("varigym/GpuCluster-v0", ...)`.
 
     `scenario` is a name, a source or a scenario; `base` the policy that orders the window and completes plans at REST;
-    `bank` and `worlds` say which seeds the worlds are drawn from. All other keywords are fields of `EnvOptions`.
+    `bank` and `worlds` say which seeds the worlds are drawn from, `bins` how many bins per class the spaces have room
+    for. All other keywords are fields of `EnvOptions`.
     """
     from .envs.cluster.faces import GpuClusterEnv
 
-    return GpuClusterEnv(*_parts(scenario, base, bank, worlds), _options(options), render_mode)
+    return GpuClusterEnv(*_parts(scenario, base, bank, worlds, bins), _options(options), render_mode)
 
 
 def make_cluster_vector(
     num_envs: int = 1,
     scenario: Any = "sia-64",
-    base: str = "las-2d+pal+backfill",
+    base: str | Base = "las-2d+pal+backfill",
     bank: str = "train",
     worlds: int = 32,
+    bins: int | None = None,
     autoreset_mode: Any = "NextStep",
     render_mode: str | None = None,
     **options: Any,
@@ -60,34 +75,105 @@ def make_cluster_vector(
     from .scenarios.errors import InputError
 
     if render_mode is not None:
-        raise InputError(f"render_mode = '{render_mode}'; a batch is not rendered, make a single environment")
-    return GpuClusterVectorEnv(*_parts(scenario, base, bank, worlds), num_envs, _options(options), autoreset_mode)
+        raise InputError(f"render_mode = {render_mode!r}; a batch is not rendered, make a single environment")
+    parts = _parts(scenario, base, bank, worlds, bins)
+    return GpuClusterVectorEnv(*parts, num_envs, _options(options), autoreset_mode)
 
 
-def make_bank(scenario: Any, bank: str = "train", worlds: int = 32) -> Bank:
-    """The first `worlds` worlds of a bank of seeds. Raises `InputError` for names and numbers that are not legal."""
-    from .bench.simulate import as_source, build_worlds
+def make_serverless(
+    scenario: Any = "overload",
+    base: str | ServerlessBase = "esg",
+    bank: str = "train",
+    worlds: int = 32,
+    window_s: float | None = 20.0,
+    render_mode: str | None = None,
+    **options: Any,
+) -> ServerlessGpuEnv:
+    """`gym.make("varigym/ServerlessGpu-v0", ...)`.
+
+    `scenario` is a name, a source or a scenario; `base` the scheduler whose opinion the observation shows; `bank` and
+    `worlds` say which seeds the worlds are drawn from. An episode is a window of `window_s` that is truncated at its
+    end; None: the scenario's own length. All other keywords are fields of `ServerlessOptions`.
+    """
+    from .envs.serverless.faces import ServerlessGpuEnv
+
+    parts = _serverless_parts(scenario, base, bank, worlds, window_s)
+    return ServerlessGpuEnv(*parts, _serverless_options(options), render_mode)
+
+
+def make_serverless_vector(
+    num_envs: int = 1,
+    scenario: Any = "overload",
+    base: str | ServerlessBase = "esg",
+    bank: str = "train",
+    worlds: int = 32,
+    window_s: float | None = 20.0,
+    autoreset_mode: Any = "NextStep",
+    render_mode: str | None = None,
+    **options: Any,
+) -> ServerlessGpuVectorEnv:
+    """`gym.make_vec("varigym/ServerlessGpu-v0", num_envs=B, ...)`: a native batch; keywords as `make_serverless`."""
+    from .envs.serverless.faces import ServerlessGpuVectorEnv
+    from .scenarios.errors import InputError
+
+    if render_mode is not None:
+        raise InputError(f"render_mode = {render_mode!r}; a batch is not rendered, make a single environment")
+    parts = _serverless_parts(scenario, base, bank, worlds, window_s)
+    return ServerlessGpuVectorEnv(*parts, num_envs, _serverless_options(options), autoreset_mode)
+
+
+def make_serverless_bank(
+    scenario: Any, bank: str = "train", worlds: int = 32, window_s: float | None = 20.0
+) -> ServerlessBank:
+    """The first `worlds` worlds of a bank of seeds, windows of `window_s`. Raises `InputError`."""
+    from .envs.serverless.bank import make_bank as stack
+    from .scenarios.catalog import find_serverless
+    from .scenarios.errors import InputError
+    from .scenarios.serverless_source import windowed
+
+    source = find_serverless(scenario) if isinstance(scenario, str) else scenario
+    source, drawn = draw_worlds(source if window_s is None else windowed(source, window_s), bank, worlds)
+    if any(not hasattr(world, "workflows") for world in drawn):
+        raise InputError(f"scenario {source.name} is a training cluster; its environment is {CLUSTER}")
+    return stack(drawn)
+
+
+def make_bank(scenario: Any, bank: str = "train", worlds: int = 32, bins: int | None = None) -> Bank:
+    """The first `worlds` worlds of a bank of seeds. Raises `InputError` for names and numbers that are not legal.
+
+    Spaces have room for `bins` bins per app class. Default: as many as any seed of the scenario can be expected to
+    need, so that every bank of it has the same spaces; as many as there are where no bins are drawn.
+    """
     from .envs.cluster.bank import make_bank as stack
+
+    source, drawn = draw_worlds(scenario, bank, worlds)
+    # A source of one's own need not say how many bins it draws.
+    return stack(drawn, source.history(), bins if bins is not None else getattr(source, "bins", None))
+
+
+def draw_worlds(scenario: Any, bank: str, worlds: int) -> tuple[Any, list[Any]]:
+    """(source, the first `worlds` scenarios of a bank of seeds). Raises `InputError`."""
+    from .bench.simulate import as_source, build_worlds
+    from .envs.forks import refuse_forked
     from .scenarios.catalog import HELD_OUT, TRAIN, VALIDATION
-    from .scenarios.errors import InputError, unknown_name
+    from .scenarios.checks import as_whole
+    from .scenarios.errors import unknown_name
 
+    refuse_forked()
     ranges = dict(zip(BANKS, (TRAIN, VALIDATION, HELD_OUT), strict=True))
-    if bank not in ranges:
-        raise unknown_name("bank", bank, BANKS)
-    if not isinstance(worlds, int) or not 1 <= worlds <= 100_000:
-        raise InputError(f"worlds = {worlds}; legal: a whole number, 1 to 100,000")
-    source = as_source(scenario)
-    first = ranges[bank].first
-    return stack(build_worlds(source, range(first, first + worlds)), source.history())
+    if bank not in BANKS:
+        raise unknown_name("bank", str(bank), BANKS)
+    source, first = as_source(scenario), ranges[bank].first
+    return source, build_worlds(source, range(first, first + as_whole("worlds", worlds, 1, MOST_WORLDS)))
 
 
-def _parts(scenario: Any, base: str, bank: str, worlds: int) -> tuple[Bank, ListPolicy]:
+def _parts(scenario: Any, base: str | Base, bank: str, worlds: int, bins: int | None) -> tuple[Bank, Base]:
     from .policies.catalog import find_policy
 
-    return make_bank(scenario, bank, worlds), find_policy(base)
+    return make_bank(scenario, bank, worlds, bins), find_policy(base) if isinstance(base, str) else base
 
 
-def _options(given: dict[str, Any]) -> Any:
+def _options(given: dict[str, Any]) -> EnvOptions:
     from dataclasses import fields
 
     from .envs.cluster.options import EnvOptions
@@ -98,3 +184,25 @@ def _options(given: dict[str, Any]) -> Any:
         if name not in names:
             raise unknown_name("environment option", name, names)
     return EnvOptions(**given)
+
+
+def _serverless_parts(
+    scenario: Any, base: str | ServerlessBase, bank: str, worlds: int, window_s: float | None
+) -> tuple[ServerlessBank, Any]:
+    from .policies.serverless.catalog import find_scheduler
+
+    found = find_scheduler(base) if isinstance(base, str) else base
+    return make_serverless_bank(scenario, bank, worlds, window_s), found
+
+
+def _serverless_options(given: dict[str, Any]) -> ServerlessOptions:
+    from dataclasses import fields
+
+    from .envs.serverless.options import ServerlessOptions
+    from .scenarios.errors import unknown_name
+
+    names = [field.name for field in fields(ServerlessOptions)]
+    for name in given:
+        if name not in names:
+            raise unknown_name("environment option", name, names)
+    return ServerlessOptions(**given)

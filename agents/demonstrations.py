@@ -50,6 +50,7 @@ def demonstrate(
     Under `decide_every=1`, with the expert as the environment's base and a window that holds its admitted jobs, the
     episode is the expert's own, job by job. Raises `InputError` where the environment hides what the expert uses.
     """
+    _refuse(env, expert)
     if expert.clairvoyant and not env.kind.options.clairvoyant:
         raise InputError(f"expert {expert.name} is clairvoyant; make the environment with clairvoyant=True")
     if env.kind.options.action_mode is not ActionMode.CELL:
@@ -60,14 +61,22 @@ def demonstrate(
     over, fresh, owner = False, True, jnp.zeros(())
     while not over:
         if fresh:
-            owner, memory = env.lanes.ask(_Plan(expert.program, expert.clairvoyant), 0, data, memory)
-        action, score, exact = env.lanes.ask(_Next(expert.placement.class_first, expert.sticky), 0, owner)
+            owner, memory = env.lane.ask(_Plan(expert.program, expert.clairvoyant), data, memory)
+        action, score, exact = env.lane.ask(_Next(expert.placement.class_first, expert.sticky), owner)
         number = int(action)
         mask = np.asarray(info["action_mask"], bool)
         seen = observation
         observation, _, terminated, truncated, info = env.step(number)
         yield MicroStep(seen, mask, number, np.asarray(score), bool(exact), info["reward_raw"])
         over, fresh = terminated or truncated, number >= env.kind.process.space.rest
+
+
+def _refuse(env: GpuClusterEnv, expert: ListPolicy) -> None:
+    """Raises `InputError` for what is no environment of the cluster or no policy."""
+    if not isinstance(env, GpuClusterEnv):
+        raise InputError(f"env = {env!r}; legal: one environment of varigym/GpuCluster-v0, unwrapped (env.unwrapped)")
+    if not isinstance(expert, ListPolicy):
+        raise InputError(f"expert = {expert!r}; legal: a policy object, as varigym.find_policy gives it for a name")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,14 @@ from ..envs.cluster.bank import Bank
 from ..envs.cluster.base import Base
 from ..envs.cluster.kind import ClusterKind
 from ..envs.cluster.options import EnvOptions
+from ..envs.face import as_seed, as_world, reset_options
 from ..envs.kind import Kind
+from ..envs.serverless.bank import Bank as ServerlessBank
+from ..envs.serverless.base import Base as ServerlessBase
+from ..envs.serverless.kind import ServerlessKind
+from ..envs.serverless.options import ServerlessOptions
 from ..envs.vector import SchedulingVectorEnv
+from ..scenarios.errors import InputError
 
 
 class SchedulingVecEnv(VecEnv):
@@ -34,9 +41,24 @@ class SchedulingVecEnv(VecEnv):
         self.render_mode = None
         super().__init__(num_envs, self.batch.single_observation_space, self.batch.single_action_space)
 
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seeds of the next reset: lane i gets `seed + i`. Raises `InputError` for what is none."""
+        return super().seed(as_seed(seed))
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Options of the next reset, for all lanes or per lane: `{"world": i}`. Raises `InputError` for others."""
+        per_lane = options if isinstance(options, list) else [options] * self.num_envs
+        if len(per_lane) != self.num_envs:
+            raise InputError(f"{len(per_lane)} reset options; legal: one dictionary, or one for each lane")
+        for lane, own in enumerate(per_lane):
+            given = reset_options(own, "world")
+            as_world(given.get("world"), len(self.batch.kind.bank), f"world of lane {lane}")
+        super().set_options(options)
+
     def reset(self) -> dict[str, NDArray[Any]]:
         """Start an episode in every lane, from the seeds that `seed` gave (lane i: seed + i)."""
-        observation, info = self.batch.reset(seed=list(self._seeds))
+        worlds = [options.get("world") for options in self._options]
+        observation, info = self.batch.reset(seed=list(self._seeds), options={"worlds": worlds})
         self._reset_seeds()
         self._reset_options()
         self._return[:], self._length[:] = 0.0, 0
@@ -100,6 +122,16 @@ class GpuClusterVecEnv(SchedulingVecEnv):
     def __init__(self, bank: Bank, base: Base, num_envs: int, options: EnvOptions | None = None) -> None:
         """Present `num_envs` lanes over the worlds of `bank`; `base` completes plans at REST."""
         super().__init__(ClusterKind(bank, base, options or EnvOptions()), num_envs)
+
+
+class ServerlessGpuVecEnv(SchedulingVecEnv):
+    """A batch of serverless episodes for SB3 and sb3-contrib."""
+
+    def __init__(
+        self, bank: ServerlessBank, base: ServerlessBase, num_envs: int, options: ServerlessOptions | None = None
+    ) -> None:
+        """Present `num_envs` lanes over the worlds of `bank`; the observation shows what `base` would do."""
+        super().__init__(ServerlessKind(bank, base, options or ServerlessOptions()), num_envs)
 
 
 def _lane(info: dict[str, Any], lane: int) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..envs.cluster.bank import Bank, make_bank, pick
 from ..envs.cluster.episode import run_episodes
 from ..envs.cluster.state import World
 from ..policies.catalog import find_policy
-from ..scenarios.catalog import HELD_OUT, find_scenario
+from ..scenarios.catalog import HELD_OUT
 from ..scenarios.source import Source
 from ..scenarios.types import ClusterScenario
 from .perf_env import compiled_rate, host_stepped_rate, single_rate
@@ -44,20 +44,18 @@ FULL_S, QUICK_S = 2.0, 0.3
 PLACEMENTS = 2000
 
 
-def measure(source: Source | None, quick: bool) -> list[Reading]:
-    """All figures; on `source` those of a cluster alone (default: sia-64, 64 GPUs and 160 jobs)."""
+def measure(source: Source, quick: bool, serverless: bool) -> list[Reading]:
+    """Figures of a cluster on `source` and, on request, of the serverless platform and of ESG's search."""
     seconds = QUICK_S if quick else FULL_S
-    serverless = [] if source else [*serverless_readings(seconds), *search_readings(quick)]
-    source = source or find_scenario("sia-64")
     scenario = source.build(HELD_OUT.first)
-    bank = make_bank([scenario], source.history())
+    bank = make_bank([scenario], source.history(), getattr(source, "bins", None))
     compile_s = _compile_s(bank)
     return [
         Reading("cluster.rounds_per_s", rate(partial(_rounds, bank), seconds), "1/s"),
         Reading("cluster.placements_per_s", _placement_rate(bank, scenario, seconds), "1/s"),
         Reading("cluster.compile_s", compile_s, "s"),
         *_env_readings(bank, seconds),
-        *serverless,
+        *([*serverless_readings(seconds), *search_readings(quick)] if serverless else []),
         Reading("peak_rss_mb", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MB"),
         Reading("numpy_loop_per_s", rate(_numpy_loop(), seconds), "1/s"),
     ]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from ..scenarios.checks import as_whole
 from ..scenarios.errors import InputError
+from .batch import Batch
 from .kind import Kind
-from .lanes import Batch
-from .options import IllegalAction
 from .process import Process
-from .programs import EXTRA, ILLEGAL, OVERFLOW, REWARD, TERMINATED, TIME_S, TRUNCATED
 
 Observation = dict[str, Any]
 """Part name -> flat array."""
@@ -37,70 +37,62 @@ def observe(batch: Batch, lane: int) -> Observation:
     return parts
 
 
-def rewards(kind: Kind, result: NDArray[Any]) -> NDArray[np.float64]:
-    """What learners get [...] for results [..., columns]."""
-    reward = result[..., REWARD] / kind.reward_scale
-    if kind.options.illegal_action is IllegalAction.PENALTY:
-        reward = reward - kind.options.illegal_penalty * (result[..., ILLEGAL] > 0)
-    return reward
+def reported(process: Process, values: Iterable[Any]) -> dict[str, Any]:
+    """The process's own part of `info`: a value per column, terms of the reward in a dictionary of their own."""
+    info: dict[str, Any] = {}
+    terms: dict[str, Any] = {}
+    for column, value in zip(process.columns, values, strict=True):
+        (terms if column.term else info)[column.name] = value
+    return info | ({"reward_terms": terms} if terms else {})
 
 
-def ends(result: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(terminated [...], truncated [...])."""
-    return result[..., TERMINATED] > 0, result[..., TRUNCATED] > 0
+def reset_options(given: Any, *legal: str) -> dict[str, Any]:
+    """The options of a reset, a copy. Raises `InputError` for names that are not known."""
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise InputError(f"reset options = {given!r}; legal: a dictionary of {', '.join(legal)}")
+    for name in given:
+        if name not in legal:
+            raise InputError(f"reset option {name!r}; legal: {', '.join(legal)}")
+    return dict(given)
 
 
-def told(process: Process, result: NDArray[Any]) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
-    """(figures of `info`, terms of the reward) by name, from results [..., columns]."""
-    info: dict[str, NDArray[Any]] = {
-        "reward_raw": result[..., REWARD].copy(),
-        "time_s": result[..., TIME_S].copy(),
-        "illegal": result[..., ILLEGAL] > 0,
-    }
-    terms: dict[str, NDArray[Any]] = {}
-    for k, column in enumerate(process.columns, EXTRA):
-        value = result[..., k]
-        (terms if column.term else info)[column.name] = value.astype(np.int32) if column.kind is int else value.copy()
-    return info, terms
+def as_seed(seed: Any, name: str = "seed") -> int | None:
+    """A seed, or None for none. Raises `InputError`."""
+    return None if seed is None else as_whole(name, seed, 0)
 
 
-def draw_world(rng: np.random.Generator, worlds: int, options: dict[str, Any] | None) -> tuple[int, NDArray[np.uint32]]:
-    """(index of a world, key [2]) of the next episode. Raises `InputError` for options that are not known."""
-    given = dict(options or {})
-    world = given.pop("world", None)
-    if given:
-        raise InputError(f"reset option '{next(iter(given))}'; legal: world")
+def as_world(world: Any, worlds: int, name: str = "world") -> int | None:
+    """An index into the bank, or None for a draw. Raises `InputError`."""
+    return None if world is None else as_whole(name, world, 0, worlds - 1)
+
+
+def draw_world(rng: np.random.Generator, worlds: int, asked: int | None) -> tuple[int, NDArray[np.uint32]]:
+    """(index of a world, key [2]) of the next episode; asking for a world leaves the later draws as they are."""
     drawn, key = int(rng.integers(worlds)), rng.integers(2**32, size=2, dtype=np.uint32)
-    if world is None:
-        return drawn, key
-    if not isinstance(world, int | np.integer) or not 0 <= world < worlds:
-        raise InputError(f"world = {world}; legal: a whole number, 0 to {worlds - 1}")
-    return int(world), key
+    return drawn if asked is None else asked, key
 
 
 def as_action(action: Any) -> int:
-    """A whole number from whatever a learner hands over. Raises `InputError`."""
+    """A whole number from whatever a learner hands over; a float may be one, True is none. Raises `InputError`."""
+    if type(action) is int:
+        return action
     try:
-        number = int(action)
-        exact = number == action
+        number = int(action) if np.ndim(action) == 0 else 0
+        exact = np.ndim(action) == 0 and bool(number == action) and np.asarray(action).dtype != bool
     except (TypeError, ValueError, OverflowError):
-        exact = False
-        number = 0
-    if not exact or abs(number) >= 2**31:
+        exact, number = False, 0
+    if not exact:
         raise InputError(f"action = {action!r}; legal: a whole number")
     return number
 
 
-def refuse_illegal(kind: Kind, number: int, mask: NDArray[np.bool_]) -> None:
+def refuse_illegal(kind: Kind, number: int, mask: NDArray[np.bool_], lane: str = "") -> None:
     """Raises `InputError` for an action that the mask [actions] does not allow."""
     actions = len(mask)
     if not 0 <= number < actions:
-        raise InputError(f"action = {number}; legal: 0 to {actions - 1}, where the mask is 1")
+        raise InputError(f"{lane}action = {number}; legal: 0 to {actions - 1}, where the mask is 1")
     if not mask[number]:
-        raise InputError(f"action {number}, {kind.describe(number)}, is not legal here; the mask says which are")
-
-
-def refuse_overflow(kind: Kind, batch: Batch) -> None:
-    """Raises `InputError` where a lane ran out of room."""
-    if (batch.result[:, OVERFLOW] > 0).any():
-        raise InputError(kind.advice)
+        said = kind.describe(number)
+        raise InputError(f"{lane}action {number}, {said}, is not legal here; the mask says which are")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Generic, SupportsFloat, TypeVar
 
 import gymnasium
@@ -9,25 +10,32 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from ..scenarios.checks import as_whole
 from ..scenarios.errors import InputError
+from .batch import Batch
 from .face import (
     Observation,
     as_action,
+    as_seed,
+    as_world,
     draw_world,
-    ends,
     observation_space,
-    observe,
     refuse_illegal,
-    refuse_overflow,
-    rewards,
-    told,
+    reported,
+    reset_options,
 )
 from .kind import Kind
-from .lanes import Batch, Lanes
+from .lane import Lane
 from .options import IllegalAction
-from .programs import OVERFLOW
+from .process import Column
+from .programs import EXTRA, ILLEGAL, OVERFLOW, REWARD, TERMINATED, TIME_S, TRUNCATED
+from .snapshots import fingerprint, generator, refuse_foreign, refuse_unlike
 
 K = TypeVar("K", bound=Kind)
+
+
+class RenderModeError(InputError, TypeError):
+    """A way of rendering that there is not; a `TypeError` too, at which Stable-Baselines3 asks again without one."""
 
 
 class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
@@ -42,26 +50,27 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
     def __init__(self, kind: K, render_mode: str | None = None) -> None:
         """Present the worlds of `kind`."""
         if render_mode not in (None, "ansi"):
-            raise InputError(f"render_mode = {render_mode!r}; legal: 'ansi' or None")
+            raise RenderModeError(f"render_mode = {render_mode!r}; legal: 'ansi' or None")
         self.kind, self.render_mode = kind, render_mode
-        self.lanes = Lanes(kind.process, kind.bank.worlds, kind.data, 1)
+        self.lane = Lane(kind.process, kind.bank.worlds, kind.data)
         self.action_space = spaces.Discrete(kind.process.actions)
         self.observation_space = observation_space(kind.process)
         self.reward_scale = kind.reward_scale
-        self._mask = np.zeros(kind.process.actions, bool)
         self._world, self._seed, self._over, self._begun = 0, 0, True, False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode. `options={"world": i}` asks for a world of the bank instead of a draw."""
+        asked = as_world(reset_options(options, "world").get("world"), len(self.kind.bank))
+        seed = as_seed(seed)
         super().reset(seed=seed)
         self._seed = self._seed if seed is None else seed
-        self._world, key = draw_world(self.np_random, len(self.kind.bank), options)
-        batch = self.lanes.reset(np.ones(1, bool), np.array([self._world], np.int32), key[None])
-        self._over, self._begun, self._mask = False, True, batch.mask[0]
-        self._refuse_overflow(batch)
-        return observe(batch, 0), self._info(batch)
+        self._world, key = draw_world(self.np_random, len(self.kind.bank), asked)
+        batch = self.lane.reset(self._world, key)
+        self._over, self._begun = False, True
+        observation, _, info = self._tell(batch)
+        return observation, info
 
     def step(self, action: SupportsFloat) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]:
         """Take an action. Raises `InputError` for an illegal one (by option), or after the end of an episode."""
@@ -69,28 +78,28 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
             raise InputError("step after the end of an episode; call reset first")
         number = as_action(action)
         if self.kind.options.illegal_action is IllegalAction.ERROR:
-            refuse_illegal(self.kind, number, self._mask)
-        batch = self.lanes.step(np.array([number], np.int32), np.ones(1, bool))
-        self._refuse_overflow(batch)
-        self._mask = batch.mask[0]
-        terminated, truncated = (bool(flag) for flag in ends(batch.result[0]))
+            refuse_illegal(self.kind, number, self.lane.mask)
+        batch = self.lane.step(number)
+        observation, reward, info = self._tell(batch)
+        terminated, truncated = bool(batch.result[TERMINATED]), bool(batch.result[TRUNCATED])
         self._over = terminated or truncated
-        info = self._info(batch)
         if self._over:
             info["metrics"] = self.kind.metrics(self.record())
-        return observe(batch, 0), float(rewards(self.kind, batch.result[0])), terminated, truncated, info
+        return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Legal actions [n], as sb3-contrib asks for them."""
-        return self._mask.copy()
+        return self.lane.mask.copy()
 
     def describe(self, action: int) -> str:
         """An action in words."""
-        return self.kind.describe(action)
+        return self.kind.describe(as_whole("action", action, 0, self.kind.process.actions - 1))
 
     def record(self) -> Any:
         """Results of the present episode so far."""
-        return self.kind.record(self.lanes.state(0), self._world, self._seed)
+        if not self._begun:
+            raise InputError("nothing to record yet; call reset first")
+        return self.kind.record(self.lane.state(), self._world, self._seed)
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Under `ansi`, the present state in characters."""
@@ -98,13 +107,13 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
             return None
         if not self._begun:
             raise InputError("nothing to render yet; call reset first")
-        return self.kind.render(self.lanes.state(0), self._world)
+        return self.kind.render(self.lane.state(), self._world)
 
     def get_state(self) -> dict[str, Any]:
         """Everything that decides how the episode and later resets go on; for `set_state` of an equal environment."""
         return {
-            "lanes": self.lanes.snapshot(),
-            "mask": self._mask.copy(),
+            "of": self._of,
+            "lane": self.lane.snapshot(),
             "world": self._world,
             "over": self._over,
             "begun": self._begun,
@@ -113,11 +122,14 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from what `get_state` gave."""
-        self.lanes.restore(state["lanes"])
-        self._mask, self._world, self._over = state["mask"].copy(), state["world"], state["over"]
-        self._begun, self._seed = state["begun"], state["seed"]
-        self.np_random.bit_generator.state = state["random"]
+        """Go on from what `get_state` gave. Raises `InputError`, and changes nothing, where it was of another kind."""
+        refuse_foreign(state, self._of)
+        refuse_unlike(state, self.get_state())
+        world, lots = as_whole("state['world']", state["world"], 0, len(self.kind.bank) - 1), generator(state["random"])
+        self.lane.restore(state["lane"])
+        self._world, self._seed = world, state["seed"]
+        self._begun, self._over = state["begun"], state["over"] or not state["begun"]
+        self.np_random.bit_generator.state = lots.bit_generator.state
 
     def __getstate__(self) -> dict[str, Any]:
         held = {name: getattr(self, name) for name in ("spec", "action_space", "observation_space", "_np_random_seed")}
@@ -129,14 +141,30 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         for name, value in stored["held"].items():
             setattr(self, name, value)
 
-    def _refuse_overflow(self, batch: Batch) -> None:
-        self._over |= bool((batch.result[:, OVERFLOW] > 0).any())
-        refuse_overflow(self.kind, batch)
+    @cached_property
+    def _of(self) -> str:
+        return fingerprint(self.kind)
 
-    def _info(self, batch: Batch) -> dict[str, Any]:
-        figures, terms = told(self.kind.process, batch.result[0])
-        info: dict[str, Any] = {"action_mask": batch.mask[0].astype(np.int8), "world": self._world}
-        info |= {name: value.item() for name, value in figures.items()}
-        if terms:
-            info["reward_terms"] = {name: value.item() for name, value in terms.items()}
-        return info
+    def _tell(self, batch: Batch) -> tuple[Observation, float, dict[str, Any]]:
+        """(observation, reward, info). Raises `InputError` where the world ran out of room."""
+        result: list[float] = batch.result.tolist()
+        if result[OVERFLOW]:
+            self._over = True
+            raise InputError(self.kind.advice)
+        mask = batch.mask.view(np.int8)
+        info = {
+            "action_mask": mask.copy(),
+            "reward_raw": result[REWARD],
+            "time_s": result[TIME_S],
+            "world": self._world,
+            "illegal": result[ILLEGAL] > 0,
+            **reported(self.kind.process, map(_value, self.kind.process.columns, result[EXTRA:])),
+        }
+        reward = result[REWARD] / self.reward_scale
+        if info["illegal"] and self.kind.options.illegal_action is IllegalAction.PENALTY:
+            reward -= self.kind.options.illegal_penalty
+        return {**batch.parts, "action_mask": mask.copy()}, reward, info
+
+
+def _value(column: Column, value: float) -> float:
+    return column.kind(value)

@@ -12,23 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from .batch import Batch, Snapshot, parts_of
+from .forks import refuse_forked
 from .packing import Packed
 from .process import Arrays, Process
 from .programs import EXTRA, TIME_S, Question, programs_for
 
 SPLIT_FROM = 16
 """Batches of at least this many lanes use two threads."""
-Snapshot = tuple[NDArray[np.float64], list[tuple[NDArray[Any], ...]]]
-"""(seconds since the world began [B], per thread the buffers of its lanes)."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """B lanes after a call, on the host."""
-
-    mask: NDArray[np.bool_]  # [B, actions]
-    parts: dict[str, NDArray[np.float32]]  # [B, size] each
-    result: NDArray[np.floating[Any]]  # [B, columns], see the constants of `programs`
 
 
 @dataclass
@@ -49,30 +40,31 @@ class Lanes:
 
     def __init__(self, process: Process, worlds: Arrays, data: Arrays, lanes: int) -> None:
         """Prepare `lanes` lanes; `reset` starts them."""
+        refuse_forked()
         self.process, self.lanes = process, lanes
         self._programs = programs_for(process, worlds, data)
         self._constants = (self._programs.pack_worlds(worlds), self._programs.pack_data(data))
         half = (lanes + 1) // 2
         self._cuts = [(0, lanes)] if lanes < SPLIT_FROM else [(0, half), (half, lanes)]
-        self._shards = [_Shard(*self._programs.blank(end - start)) for start, end in self._cuts]
-        self._mask = np.zeros((lanes, process.actions), bool)
+        self._shards = [_Shard(*_repeated(self._programs.blank, end - start)) for start, end in self._cuts]
+        self.mask = np.zeros((lanes, process.actions), bool)
         self._time_s = np.zeros(lanes)
         self._pool = ThreadPoolExecutor(len(self._cuts)) if len(self._cuts) > 1 else None
 
     def reset(self, which: NDArray[np.bool_], world: NDArray[np.int32], key: NDArray[np.uint32]) -> Batch:
         """Start new episodes in the lanes `which` [B], in worlds `world` [B], with lots from `key` [B, 2]."""
-        return self._timed(which, self._each(self._renew(self._programs.reset), which, world, key))
+        return self._timed(which, self._each(self._renew(self._programs.batch.reset), which, world, key))
 
     def step(self, action: NDArray[np.int32], active: NDArray[np.bool_]) -> Batch:
         """Take one action per lane [B]; lanes that are not `active` stay as they are, at no reward."""
         known = (action >= 0) & (action < self.process.instant)
-        instant = known & self._mask[np.arange(self.lanes), np.where(known, action, 0)]
+        instant = known & self.mask[np.arange(self.lanes), np.where(known, action, 0)]
         if (instant | ~active).all():
-            self._each(self._extend, action, active)
+            self._each(self._extend, active, action)
             result = np.zeros((self.lanes, EXTRA + len(self.process.columns)))
             result[:, TIME_S] = np.where(active, self._time_s, 0.0)
-            return self._split(result)
-        return self._timed(active, self._each(self._renew(self._programs.step), action, active))
+            return self._show(result)
+        return self._timed(active, self._each(self._renew(self._programs.batch.step), active, action))
 
     def state(self, lane: int) -> Arrays:
         """The state of one lane."""
@@ -84,17 +76,16 @@ class Lanes:
 
     def snapshot(self) -> Snapshot:
         """Everything that decides how the lanes go on, as arrays on the host."""
-        return self._time_s.copy(), [tuple(np.array(buffer) for buffer in shard.buffers) for shard in self._shards]
+        return self._time_s.copy(), [[np.array(buffer) for buffer in shard.buffers] for shard in self._shards]
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of lanes of the same process, bank shape and number."""
         self._time_s = snapshot[0].copy()
         for shard, kept in zip(self._shards, snapshot[1], strict=True):
-            # Copies: a step gives its buffers back to the device.
-            buffers = tuple(jnp.array(buffer) for buffer in kept)
-            first, second = len(shard.settled), len(shard.settled) + len(shard.draft)
-            shard.settled, shard.draft, shard.seen = buffers[:first], buffers[first:second], buffers[-1]
-        self._split(np.zeros((self.lanes, 1)))
+            buffers = tuple(jnp.array(buffer) for buffer in kept)  # copies: a step gives its buffers back
+            at = len(shard.settled)
+            shard.settled, shard.draft, shard.seen = buffers[:at], buffers[at:-1], buffers[-1]
+        self._show(np.zeros((self.lanes, EXTRA + len(self.process.columns))))
 
     def _lane(self, lane: int) -> tuple[Packed, Packed]:
         for shard, (start, end) in zip(self._shards, self._cuts, strict=True):
@@ -112,7 +103,7 @@ class Lanes:
         return run
 
     def _extend(self, shard: _Shard, *control: Any) -> jax.Array:
-        made = self._programs.build(*self._constants, shard.settled, shard.draft, shard.seen, *control)
+        made = self._programs.batch.build(*self._constants, shard.settled, shard.draft, shard.seen, *control)
         shard.draft, shard.seen = made
         return shard.seen
 
@@ -128,19 +119,18 @@ class Lanes:
 
     def _timed(self, moved: NDArray[np.bool_], result: NDArray[Any]) -> Batch:
         self._time_s = np.where(moved, result[:, TIME_S], self._time_s)
-        return self._split(result)
+        return self._show(result)
 
-    def _split(self, result: NDArray[Any]) -> Batch:
+    def _show(self, result: NDArray[Any]) -> Batch:
         seen = _joined([np.asarray(shard.seen) for shard in self._shards])
-        at = self.process.actions
-        mask, parts = seen[:, :at] > 0, {}
-        self._mask = mask
-        for name, size in sorted(self.process.sizes.items()):
-            if size:
-                parts[name] = seen[:, at : at + size]
-                at += size
-        return Batch(mask, parts, result)
+        batch = Batch(*parts_of(self.process, seen), result)
+        self.mask = batch.mask
+        return batch
 
 
 def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def _repeated(lane: Any, lanes: int) -> Any:
+    return jax.tree.map(lambda leaf: jnp.zeros((lanes, *leaf.shape), leaf.dtype), lane)

@@ -24,21 +24,32 @@ Question = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Programs:
-    """All lanes of a call have a leading axis b. `settled` begins with the index of the lane's world."""
+class Calls:
+    """`settled` begins with the index of the lane's world. Batches have a leading axis b and say who is `active`."""
 
     reset: Callable[..., tuple[Packed, Packed, jax.Array, jax.Array]]
-    """(worlds, data, settled, draft, seen, which [b], world [b], key [b, 2]) -> (settled, draft, seen, result)."""
+    """(worlds, data, index of a world, key [2]) -> (settled, draft, seen, result).
+
+    Of a batch: (worlds, data, settled, draft, seen, active, index, key) -> the same.
+    """
     step: Callable[..., tuple[Packed, Packed, jax.Array, jax.Array]]
-    """(worlds, data, settled, draft, seen, action [b], active [b]) -> (settled, draft, seen, result)."""
+    """(worlds, data, settled, draft, seen, [active,] action) -> (settled, draft, seen, result)."""
     build: Callable[..., tuple[Packed, jax.Array]]
     """The same arguments, for instant actions -> (draft, seen)."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Everything that is compiled for a process; nothing is before it is called."""
+
+    alone: Calls
+    batch: Calls
     pack_worlds: Callable[[Arrays], Packed]
     pack_data: Callable[[Arrays], Packed]
     state: Callable[[Packed, Packed], tuple[jax.Array, Arrays]]
     """(settled, draft) of one lane -> (index of its world, state)."""
-    blank: Callable[[int], tuple[Packed, Packed, jax.Array]]
-    """(settled, draft, seen) of lanes that were never reset."""
+    blank: tuple[Packed, Packed, jax.Array]
+    """(settled, draft, seen) of one lane that was never reset."""
     ask: Callable[..., Any]
 
 
@@ -67,32 +78,35 @@ def _programs(process: Process, world_shapes: tuple[Any, ...], data_shapes: tupl
     index: Any = jax.ShapeDtypeStruct((), jnp.int32)
     lane = _Lane(process, packer_for(world), packer_for(data), packer_for((index, settled)), packer_for(draft))
     shapes = jax.eval_shape(lane.pack, index, state)
-    width = process.actions + sum(process.sizes.values())
-
-    def blank(lanes: int) -> Any:
-        empty = jax.tree.map(lambda leaf: jnp.zeros((lanes, *leaf.shape), leaf.dtype), shapes)
-        return (*empty, jnp.zeros((lanes, width), jnp.float32))
-
+    blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     return Programs(
-        reset=_over_lanes(lane.reset, (2, 3, 4)),
-        step=_over_lanes(lane.step, (2, 3, 4)),
-        build=_over_lanes(lane.build, (3, 4)),
+        alone=Calls(jax.jit(lane.reset), jax.jit(lane.step, donate_argnums=(2, 3)), jax.jit(lane.build)),
+        batch=Calls(
+            reset=_batched(lambda worlds, data, *lane_: lane.reset(worlds, data, *lane_[3:]), lane.stay, (2, 3, 4)),
+            step=_batched(lane.step, lane.stay, (2, 3, 4)),
+            build=_batched(lane.build, lambda settled, draft, seen: (draft, seen), (3, 4)),
+        ),
         pack_worlds=jax.jit(jax.vmap(lane.worlds.pack)),
         pack_data=jax.jit(lane.shared.pack),
         state=jax.jit(lane.unpack),
-        blank=blank,
+        blank=(*blank, jnp.zeros(process.actions + sum(process.sizes.values()), jnp.float32)),
         ask=jax.jit(lane.ask, static_argnums=0),
     )
 
 
-def _over_lanes(one: Callable[..., Any], donated: tuple[int, ...]) -> Callable[..., Any]:
-    """`one` for every lane of a call; worlds and data are the same for all."""
+def _batched(one: Callable[..., Any], stay: Callable[..., Any], donated: tuple[int, ...]) -> Callable[..., Any]:
+    """`one` for every active lane of a call, `stay` for the others; worlds and data are the same for all."""
 
     def run(worlds: Packed, data: Packed, *lanes: Any) -> Any:
-        if lanes[2].shape[0] == 1:
-            alone = one(worlds, data, *jax.tree.map(lambda leaf: leaf[0], lanes))
-            return jax.tree.map(lambda leaf: leaf[None], alone)
-        return jax.lax.map(lambda lane: one(worlds, data, *lane), lanes)
+        def lane(held: Any) -> Any:
+            settled, draft, seen, active, *control = held
+            return jax.lax.cond(
+                active,
+                lambda: one(worlds, data, settled, draft, seen, *control),
+                lambda: stay(settled, draft, seen),
+            )
+
+        return jax.lax.map(lane, lanes)
 
     return jax.jit(run, donate_argnums=donated)
 
@@ -107,59 +121,29 @@ class _Lane:
     settled: Packer[tuple[jax.Array, Arrays]]
     draft: Packer[Arrays]
 
-    def reset(
-        self,
-        worlds: Packed,
-        data: Packed,
-        settled: Packed,
-        draft: Packed,
-        seen: jax.Array,
-        which: jax.Array,
-        index: jax.Array,
-        key: jax.Array,
-    ) -> Any:
-        def fresh() -> Any:
-            world, bound = self._world(worlds, index), self.shared.unpack(data)
-            state = self.process.reset(world, bound, key)
-            return (*self.pack(index, state), self._show(world, bound, state), self._result(world, state, None))
-
-        return jax.lax.cond(which, fresh, lambda: (settled, draft, seen, self._no_result()))
+    def reset(self, worlds: Packed, data: Packed, index: jax.Array, key: jax.Array) -> Any:
+        world, bound = self._world(worlds, index), self.shared.unpack(data)
+        state = self.process.reset(world, bound, key)
+        return (*self.pack(index, state), self._show(world, bound, state), self._result(world, state, None))
 
     def step(
-        self,
-        worlds: Packed,
-        data: Packed,
-        settled: Packed,
-        draft: Packed,
-        seen: jax.Array,
-        action: jax.Array,
-        active: jax.Array,
+        self, worlds: Packed, data: Packed, settled: Packed, draft: Packed, seen: jax.Array, action: jax.Array
     ) -> Any:
-        def go() -> Any:
-            index, state = self.unpack(settled, draft)
-            world, bound = self._world(worlds, index), self.shared.unpack(data)
-            state, done = self.process.step(world, bound, state, action, seen[: self.process.actions] > 0)
-            return (*self.pack(index, state), self._show(world, bound, state), self._result(world, state, done))
-
-        return jax.lax.cond(active, go, lambda: (settled, draft, seen, self._no_result()))
+        index, state = self.unpack(settled, draft)
+        world, bound = self._world(worlds, index), self.shared.unpack(data)
+        state, done = self.process.step(world, bound, state, action, seen[: self.process.actions] > 0)
+        return (*self.pack(index, state), self._show(world, bound, state), self._result(world, state, done))
 
     def build(
-        self,
-        worlds: Packed,
-        data: Packed,
-        settled: Packed,
-        draft: Packed,
-        seen: jax.Array,
-        action: jax.Array,
-        active: jax.Array,
+        self, worlds: Packed, data: Packed, settled: Packed, draft: Packed, seen: jax.Array, action: jax.Array
     ) -> Any:
-        def go() -> Any:
-            index, state = self.unpack(settled, draft)
-            world, bound = self._world(worlds, index), self.shared.unpack(data)
-            state = self.process.build(world, bound, state, action)
-            return self.pack(index, state)[1], self._show(world, bound, state)
+        index, state = self.unpack(settled, draft)
+        world, bound = self._world(worlds, index), self.shared.unpack(data)
+        state = self.process.build(world, bound, state, action)
+        return self.pack(index, state)[1], self._show(world, bound, state)
 
-        return jax.lax.cond(active, go, lambda: (draft, seen))
+    def stay(self, settled: Packed, draft: Packed, seen: jax.Array) -> Any:
+        return settled, draft, seen, jnp.zeros(EXTRA + len(self.process.columns), float)
 
     def ask(
         self, question: Question, worlds: Packed, data: Packed, settled: Packed, draft: Packed, arguments: Any
@@ -189,6 +173,3 @@ class _Lane:
         if done:
             before, after = [done.reward, done.terminated, done.truncated, done.illegal], list(done.extra)
         return jnp.stack([jnp.asarray(x).astype(float) for x in (*before, overflow, time_s, *after)])
-
-    def _no_result(self) -> jax.Array:
-        return jnp.zeros(EXTRA + len(self.process.columns), float)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TypeVar
+from enum import Enum
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from .errors import InputError
 
 T = TypeVar("T", bound=np.generic)
+E = TypeVar("E", bound=Enum)
 
 
 def check_number(name: str, value: object, least: float, most: float = math.inf, above: bool = False) -> None:
@@ -24,10 +26,26 @@ def check_number(name: str, value: object, least: float, most: float = math.inf,
         raise InputError(f"{name} = {value!r}; legal: {legal}")
 
 
-def check_whole(name: str, value: object, least: int, most: int) -> None:
+def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
     """Raises `InputError` unless `value` is a whole number within [least, most]."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"{name} = {value!r}; legal: a whole number, {least:,} to {most:,}")
+    number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
+    if number is None or number < least or (most is not None and number > most):
+        limits = f"{least:,} or more" if most is None else f"{least:,} to {most:,}"
+        raise InputError(f"{name} = {value!r}; legal: a whole number, {limits}")
+
+
+def as_whole(name: str, value: int | np.integer[Any], least: int, most: int | None = None) -> int:
+    """`value`, NumPy's or Python's, as a whole number within [least, most]. Raises `InputError`."""
+    check_whole(name, value, least, most)
+    return int(value)
+
+
+def as_member(name: str, value: object, kind: type[E]) -> E:
+    """The member of `kind` that `value` names. Raises `InputError`."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise InputError(f"{name} = {value!r}; legal: {', '.join(str(m.value) for m in kind)}") from None
 
 
 def check_flag(name: str, value: object) -> None:

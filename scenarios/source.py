@@ -8,11 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
+from .checks import as_member, as_whole, check_number
 from .errors import InputError, unknown_name
 from .traces.models import MODELS, Model
 from .traces.pm_table import read_pm_runs, read_pm_table
 from .traces.sia import DurationUnit, read_sia, wrap_around
 from .types import ClusterScenario, Compat, Floats, Jobs, as_compat, with_tracked
+from .variability.bins import room_for_bins
 from .variability.quantiles import CLASSES, Kind
 from .variability.scores import Variability, draw_scores, profile
 from .workloads import Workload
@@ -61,8 +63,9 @@ class Platform:
     def __post_init__(self) -> None:
         object.__setattr__(self, "compat", as_compat(self.compat))
         for name in ("nodes", "gpus_per_node"):
-            if not isinstance(getattr(self, name), int):
-                raise InputError(f"{name} = {getattr(self, name)!r}; legal: a whole number")
+            object.__setattr__(self, name, as_whole(name, getattr(self, name), 1, MOST_GPUS))
+        check_number("round_s", self.round_s, 0, above=True)
+        check_number("restart_s", self.restart_s, 0)
         if self.nodes < 1 or self.gpus_per_node < 1 or self.gpus > MOST_GPUS:
             raise InputError(
                 f"nodes = {self.nodes}, gpus_per_node = {self.gpus_per_node}; "
@@ -85,6 +88,11 @@ class Synthetic:
     variability: Variability = Variability()
     train_seeds: int = 32
     """Seeds of the train bank whose jobs are the scheduler's history."""
+
+    @property
+    def bins(self) -> int:
+        """Room for bins that every seed's worlds are given."""
+        return room_for_bins(self.platform.gpus, self.platform.compat)
 
     def build(self, seed: int) -> ClusterScenario:
         """Jobs, scores and profile of `seed`; a knob that changes leaves the other draws as they are."""
@@ -127,11 +135,17 @@ class FromFiles:
     """What the user should know of the files; filled by `build`."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "trace", Path(self.trace))
+        object.__setattr__(self, "trace", _path("trace", self.trace))
+        if not isinstance(self.platform, Platform):
+            raise InputError(f"platform = {self.platform!r}; legal: Platform(...)")
         if self.pm_scores is not None:
-            object.__setattr__(self, "pm_scores", Path(self.pm_scores))
+            object.__setattr__(self, "pm_scores", _path("pm_scores", self.pm_scores))
             if self.pm_runs:
                 raise InputError("pm_scores and pm_runs: give one of them; both say how fast the GPUs are")
+        if self.duration_unit is not None:
+            object.__setattr__(self, "duration_unit", as_member("duration_unit", self.duration_unit, DurationUnit))
+        if self.tracked is not None:
+            object.__setattr__(self, "tracked", _range("tracked", self.tracked))
         classes = [name for name, _ in self.pm_runs]
         if len(set(classes)) < len(classes):
             raise InputError(f"pm_runs of classes {', '.join(classes)}; legal: one file per class")
@@ -140,6 +154,11 @@ class FromFiles:
     def name(self) -> str:
         """The trace's file name without its ending."""
         return self.trace.stem
+
+    @property
+    def bins(self) -> int | None:
+        """Room for bins that every seed's worlds are given, where scores are drawn; None where a table gives them."""
+        return None if self.pm_scores is not None else room_for_bins(self.platform.gpus, self.platform.compat)
 
     def build(self, seed: int) -> ClusterScenario:
         """Read the files and put the scenario together. Raises `InputError`."""
@@ -218,6 +237,20 @@ def parse_penalty(text: float | str, classes: tuple[str, ...]) -> Floats:
         if isinstance(error, InputError):
             raise
         raise InputError(f"locality_penalty = '{text}'; legal: {legal}") from None
+
+
+def _path(name: str, value: str | Path) -> Path:
+    """Raises `InputError` for what names no file."""
+    if not isinstance(value, str | Path):
+        raise InputError(f"{name} = {value!r}; legal: the path of a file")
+    return Path(value)
+
+
+def _range(name: str, value: tuple[int, int]) -> tuple[int, int]:
+    """Raises `InputError` for what is no pair of positions."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InputError(f"{name} = {value!r}; legal: (first, last), such as (0, 159)")
+    return as_whole(f"first of {name}", value[0], 0), as_whole(f"last of {name}", value[1], 0)
 
 
 def check_seed(seed: int) -> None:

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import varigym
@@ -95,3 +96,9 @@ def test_the_example_placement_simulates(capsys: pytest.CaptureFixture[str]) -> 
     assert end.value.code == 0
     assert "tiny, fifo+fast-node (non-clairvoyant), seed 0, 4 jobs" in capsys.readouterr().out
     assert "fast-node" in PLACEMENTS
+
+
+@pytest.mark.parametrize("given", [{"x64": "no"}, {"x64": 1}, {"synchronous": None}])
+def test_settings_are_true_or_false(given: dict[str, Any]) -> None:
+    with pytest.raises(varigym.InputError, match="legal: True or False"):
+        varigym.configure(**given)

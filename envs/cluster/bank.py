@@ -25,14 +25,17 @@ class Bank:
         return len(self.scenarios)
 
 
-def make_bank(scenarios: Sequence[ClusterScenario], history: Jobs | None = None) -> Bank:
-    """A bank of scenarios with equal GPU grids and classes. Raises `InputError` where they differ."""
+def make_bank(scenarios: Sequence[ClusterScenario], history: Jobs | None = None, bins: int | None = None) -> Bank:
+    """A bank of scenarios with equal GPU grids and classes, with room for `bins` bins per class (default: as needed).
+
+    Raises `InputError` where they differ, or have more bins.
+    """
     if not scenarios:
         raise InputError("a bank needs at least one scenario")
     shapes = {(s.nodes, s.gpus_per_node, s.classes) for s in scenarios}
     if len(shapes) > 1:
         raise InputError(f"worlds of one bank need one (nodes, gpus_per_node, classes); found {sorted(shapes)}")
-    return Bank(tuple(scenarios), stack(scenarios), history)
+    return Bank(tuple(scenarios), stack(scenarios, bins), history)
 
 
 def pick(worlds: World, index: jax.Array) -> World:

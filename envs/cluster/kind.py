@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ...scenarios.errors import InputError
-from ..options import IllegalAction
+from ..forks import refuse_forked
 from .bank import Bank
 from .base import Base
 from .env import ClusterProcess, EnvState
@@ -16,6 +16,9 @@ from .options import EnvOptions
 from .record import Record, make_record
 from .render import gantt_line
 from .reward import reward_scale
+
+PRESENTATION = ("illegal_action", "illegal_penalty", "reward_scale")
+"""Options that leave states as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,15 @@ class ClusterKind:
     """What the base policy knows of the bank."""
 
     def __post_init__(self) -> None:
+        refuse_forked()
+        if not isinstance(self.bank, Bank):
+            raise InputError(f"bank = {self.bank!r}; legal: a bank, as varigym.registration.make_bank makes it")
+        if not hasattr(self.base, "program"):
+            raise InputError(
+                f"base = {self.base!r}; legal: a policy object, as varigym.find_policy gives it for a name"
+            )
+        if not isinstance(self.options, EnvOptions):
+            raise InputError(f"options = {self.options!r}; legal: EnvOptions(...)")
         if self.base.clairvoyant and not self.options.clairvoyant:
             raise InputError(f"base policy {self.base.name} is clairvoyant; it needs clairvoyant=True")
         object.__setattr__(self, "process", self.options.process(self.bank, self.base))
@@ -70,5 +82,6 @@ class ClusterKind:
     @property
     def fingerprint(self) -> str:
         """Base policy, and the options that shape a state."""
-        shown = replace(self.options, illegal_action=IllegalAction.ERROR, illegal_penalty=0.0, reward_scale=None)
-        return f"cluster, base {self.base.name}, {shown}"
+        names = [f.name for f in fields(self.options) if f.name not in PRESENTATION]
+        shown = [f"{name}={getattr(self.options, name)}" for name in names]
+        return f"cluster, base {self.base.name}, {', '.join(shown)}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..options import IllegalAction, flag, member, real, whole
+from ...scenarios.checks import as_member, as_whole, check_flag, check_number
+from ..options import LEAST_SCALE, MOST, IllegalAction
 from .action import ActionMode, ActionSpace
 from .bank import Bank
 from .base import Base
@@ -40,14 +41,14 @@ class EnvOptions:
 
     def __post_init__(self) -> None:
         for name, kind in (("action_mode", ActionMode), ("illegal_action", IllegalAction), ("reward", RewardKind)):
-            object.__setattr__(self, name, member(name, getattr(self, name), kind))
+            object.__setattr__(self, name, as_member(name, getattr(self, name), kind))
         for name, least, most in (("window", 1, 1024), ("decide_every", 0, 10**6), ("slots", 1, 10**5)):
             if getattr(self, name) is not None or name != "slots":
-                object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
-        flag("clairvoyant", self.clairvoyant)
-        real("illegal_penalty", self.illegal_penalty)
+                object.__setattr__(self, name, as_whole(name, getattr(self, name), least, most))
+        check_flag("clairvoyant", self.clairvoyant)
+        check_number("illegal_penalty", self.illegal_penalty, 0, MOST)
         if self.reward_scale is not None:
-            real("reward_scale", self.reward_scale, above=0)
+            check_number("reward_scale", self.reward_scale, LEAST_SCALE, MOST)
 
     def process(self, bank: Bank, base: Base) -> ClusterProcess:
         """The decision process on the worlds of `bank`, completed by `base`."""

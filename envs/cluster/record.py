@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JobRecord:
-    """Tracked jobs in arrival order; all arrays [K]."""
+    """Tracked jobs that have arrived, in arrival order; all arrays [K]."""
 
     job_id: NDArray[np.str_]
     arrival_s: Floats
@@ -65,8 +65,9 @@ class Record:
 
 
 def make_record(scenario: ClusterScenario, policy: str, seed: int, outcome: Outcome) -> Record:
-    """The record of `outcome` on `scenario`."""
-    jobs, keep, round_s = scenario.jobs, scenario.jobs.tracked, scenario.round_s
+    """The record of `outcome` on `scenario`; jobs that were still to come have no part in it."""
+    jobs, round_s = scenario.jobs, scenario.round_s
+    keep = jobs.tracked & (arrival_rounds(jobs.arrival_s, round_s) <= outcome.last_round)
 
     def seconds(rounds: NDArray[np.int32], missing: float) -> Floats:
         return np.where(rounds == NEVER, missing, rounds.astype(np.float64) * round_s)[keep]

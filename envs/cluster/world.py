@@ -9,11 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ...scenarios.checks import as_whole
+from ...scenarios.errors import InputError
 from ...scenarios.types import ClusterScenario, Compat
 from .state import NEVER, Profile, World
 
 STARVING_S = 3_600_000.0
 """Waiting time after which the artifact promotes a job for good (hal-uw/blox-pal)."""
+MOST_BINS = 1024
 HORIZON = 20
 """Truncation, in multiples of what the work needs."""
 
@@ -49,10 +52,16 @@ def prepare(scenario: ClusterScenario, rows: int | None = None, bins: int | None
     )
 
 
-def stack(scenarios: Sequence[ClusterScenario]) -> World:
-    """A bank: the worlds of scenarios with equal GPU grids, stacked on a leading axis M and padded to one shape."""
+def stack(scenarios: Sequence[ClusterScenario], bins: int | None = None) -> World:
+    """A bank: the worlds of scenarios with equal GPU grids, stacked on a leading axis M and padded to one shape.
+
+    Room for `bins` bins (default: as many as needed, in steps of 4). Raises `InputError` where a world has more.
+    """
     rows = bucket(max(len(s.jobs) for s in scenarios), 32)
-    bins = bucket(max(bin_count(s) for s in scenarios), 4)
+    most = max(bin_count(s) for s in scenarios)
+    bins = bucket(most, 4) if bins is None else as_whole("bins", bins, 1, MOST_BINS)
+    if bins < most:
+        raise InputError(f"a world has {most} bins in one app class, and there is room for {bins}; give bins={most}")
     worlds = [prepare(s, rows, bins) for s in scenarios]
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *worlds)
 

@@ -15,8 +15,19 @@ from ..types import Compat, Floats
 OUTLIER_SD = 3.0
 FEWEST_BINS, MOST_BINS = 2, 10
 """Range of K that the silhouette chooses from."""
+MOST_ROOM = 24
 ARTIFACT_BINS = 2
 """K of the public simulator, whose search returns at its first step."""
+
+
+def room_for_bins(gpus: int, compat: Compat) -> int:
+    """Bins per class that drawn scores of a cluster are given room for: the most there can be, but at most 24.
+
+    Fewer than one value in ten lies beyond mean + 3 sd (Cantelli), so that 64 GPUs have at most 10 + 6 bins; larger
+    clusters could have more than 24, but 256 GPUs were never seen with more than 18.
+    """
+    grouped = ARTIFACT_BINS if compat is Compat.ARTIFACT else MOST_BINS
+    return min(gpus, grouped + (gpus - 1) // 10, MOST_ROOM)
 
 
 def bin_scores(scores: Floats, compat: Compat = Compat.PAPER) -> Floats:

@@ -73,3 +73,11 @@ def test_a_clairvoyant_expert_needs_a_clairvoyant_environment() -> None:
         shown(env, "srtf+pal")
     with pytest.raises(InputError, match="need cell"):
         shown(environment("fifo+pal", action_mode="select"), "fifo+pal")
+
+
+def test_what_is_no_environment_or_policy_is_refused() -> None:
+    env = environment("fifo+pal", window=8)
+    with pytest.raises(InputError, match=r"expert = 'fifo\+pal'; legal: a policy object"):
+        next(demonstrate(env, "fifo+pal"))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="legal: one environment"):
+        next(demonstrate("env", varigym.find_policy("fifo+pal")))  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import varigym
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from varigym import InputError
 from varigym.agents.vec_env import GpuClusterVecEnv
 from varigym.envs.cluster.bank import make_bank
 from varigym.envs.cluster.faces import GpuClusterEnv
@@ -78,3 +79,32 @@ def test_what_a_batch_has_not_is_refused(parts: tuple[Any, Any]) -> None:
         batch.set_attr("options", None)
     assert batch.get_attr("num_envs") == [2, 2]
     assert batch.env_is_wrapped(GpuClusterVecEnv) == [False, False]
+
+
+def test_worlds_can_be_asked_for(parts: tuple[Any, Any]) -> None:
+    batch = GpuClusterVecEnv(*parts, 2, OPTIONS)
+    batch.seed(0)
+    batch.set_options({"world": 2})
+    batch.reset()
+    assert [info["world"] for info in batch.reset_infos] == [2, 2]
+    batch.set_options([{"world": 1}, {}])
+    batch.reset()
+    assert batch.reset_infos[0]["world"] == 1
+    for options, says in (
+        ({"wrld": 1}, "reset option 'wrld'; legal: world"),
+        ({"world": 3}, "world of lane 0 = 3; legal: a whole number, 0 to 2"),
+        ([{}], "1 reset options; legal: one dictionary, or one for each lane"),
+    ):
+        with pytest.raises(InputError, match=says):
+            batch.set_options(options)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True])
+def test_what_is_no_seed_is_refused_at_once(parts: tuple[Any, Any], seed: Any) -> None:
+    with pytest.raises(InputError, match="seed = "):
+        GpuClusterVecEnv(*parts, 2, OPTIONS).seed(seed)
+
+
+def test_names_are_refused_with_the_way_to_an_object(parts: tuple[Any, Any]) -> None:
+    with pytest.raises(InputError, match="base = 'pal'; legal: a policy object"):
+        GpuClusterVecEnv(parts[0], "pal", 2)  # type: ignore[arg-type]

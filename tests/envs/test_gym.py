@@ -15,9 +15,11 @@ import pytest
 import varigym
 from gymnasium.utils.env_checker import check_env
 from varigym import InputError
+from varigym.envs.cluster.bank import make_bank
 from varigym.envs.cluster.faces import GpuClusterEnv
-from varigym.envs.cluster.metrics import METRICS
+from varigym.envs.cluster.metrics import METRICS, metrics_of
 from varigym.registration import CLUSTER, make_cluster
+from varigym.registration import make_bank as make_bank_of
 from varigym.scenarios.types import ClusterScenario
 from worlds import GPUS, LEVELS, SmallJob, Worlds, small_scenario
 
@@ -44,8 +46,8 @@ def world(seed: int, jobs: int = 7) -> ClusterScenario:
 SOURCE = Worlds(tuple(world(seed) for seed in range(WORLDS)))
 
 
-def make(base: str = "las-2d+pal+backfill", **options: Any) -> GpuClusterEnv:
-    return make_cluster(SOURCE, base, worlds=WORLDS, **{**CELL, **options})
+def make(base: Any = "las-2d+pal+backfill", **options: Any) -> GpuClusterEnv:
+    return make_cluster(SOURCE, base, **{"worlds": WORLDS, **CELL, **options})
 
 
 def legal(env: GpuClusterEnv) -> list[int]:
@@ -158,7 +160,7 @@ def test_masks_say_what_is_accepted(options: dict[str, Any]) -> None:
                 *_, info = env.step(action)
                 assert not info["illegal"]
                 if not env.describe(action).startswith(("KEEP", "REST", "COMMIT")):
-                    plans.append(env.get_state()["lanes"])
+                    plans.append(env.get_state()["lane"])
                 continue
             with pytest.raises(InputError, match="is not legal here"):
                 env.step(action)
@@ -187,7 +189,7 @@ def test_an_illegal_action_costs_the_penalty_and_counts_as_rest() -> None:
     assert info["reward_raw"] == pytest.approx(plain * other.reward_scale)
 
 
-@pytest.mark.parametrize("action", [-1, 38, 10**6, -(10**6)])
+@pytest.mark.parametrize("action", [-1, 38, 10**6, -(10**6), 2**31, 10**30])
 @pytest.mark.parametrize("illegal_action", ["noop", "penalty"])
 def test_numbers_beyond_the_space_are_illegal_actions(action: int, illegal_action: str) -> None:
     env = make(illegal_action=illegal_action)
@@ -304,13 +306,163 @@ def test_what_is_handed_out_can_be_written_to() -> None:
         each.reset(seed=0)
     obs, *_, info = env.step(rest(env))
     other.step(rest(other))
-    for part in (*obs.values(), info["action_mask"], env.action_masks(), env.get_state()["mask"]):
+    for part in (*obs.values(), info["action_mask"], env.action_masks(), env.get_state()["lane"][1][0]):
         part[:] = 1
     assert same(env.get_state(), other.get_state())
     assert same(env.action_masks(), other.action_masks())
 
 
+def test_a_batch_is_no_place_for_names() -> None:
+    bank = make_bank(SOURCE.scenarios)
+    with pytest.raises(InputError, match="base = 'pal'; legal: a policy object"):
+        GpuClusterEnv(bank, "pal")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="bank = 'train'; legal: a bank"):
+        GpuClusterEnv("train", varigym.find_policy("pal"))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"options = {'window': 4}; legal: EnvOptions"):
+        GpuClusterEnv(bank, varigym.find_policy("pal"), {"window": 4})  # type: ignore[arg-type]
+
+
+def test_a_policy_object_can_be_the_base() -> None:
+    env, other = make(varigym.find_policy("fifo+packed")), make("fifo+packed")
+    assert same(episode(env, 0), episode(other, 0))
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "3", True, float("nan"), [1]], ids=str)
+def test_what_is_no_seed_is_refused_and_the_episode_goes_on(seed: Any) -> None:
+    env = make()
+    env.reset(seed=0)
+    before = env.get_state()
+    with pytest.raises(InputError, match=r"seed = .*; legal: a whole number, 0 or more"):
+        env.reset(seed=seed)
+    assert same(env.get_state(), before)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    env = make(window=np.int32(4), decide_every=np.int64(1), reward_scale=np.float32(8), worlds=np.int64(WORLDS))
+    assert same(env.reset(seed=np.int64(3)), make(reward_scale=8.0).reset(seed=3))
+    for action in (rest(env), np.int64(rest(env)), np.uint8(rest(env)), float(rest(env)), np.array(rest(env))):
+        env.reset(seed=3)
+        assert env.step(action)[-1]["rounds"] == 1
+
+
+# --- states of other environments
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "base": {"base": "fifo+pal"},
+    "window": {"window": 6, "clairvoyant": True, "reward": "makespan", "decide_every": 10},
+    "mode": {"action_mode": "select", "clairvoyant": True, "decide_every": 10},
+    "worlds": {"worlds": 3},
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_state_of_another_environment_is_refused(other: str) -> None:
+    env, foreign = make(), make(**OTHERS[other])
+    env.reset(seed=0)
+    foreign.reset(seed=1)
+    before = env.get_state()
+    with pytest.raises(InputError, match="the state is of another environment"):
+        env.set_state(foreign.get_state())
+    assert same(env.get_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"world": 4}, "state\\['world'\\] = 4; legal: a whole number, 0 to 3"),
+        ({"world": "x"}, "state\\['world'\\] has type str; legal: int"),
+        ({"lane": None}, "state\\['lane'\\] has type NoneType; legal: tuple"),
+        ({"over": 1}, "state\\['over'\\] has type int; legal: bool"),
+        ({"random": {}}, "state\\['random'\\] has the keys \\[\\]; legal"),
+        ({"more": 1}, "state has the keys"),
+        ({"of": "me"}, "the state is of another environment \\(me\\)"),
+    ],
+    ids=str,
+)
+def test_a_broken_state_is_refused_and_nothing_moves(change: dict[str, Any], says: str) -> None:
+    env = make()
+    env.reset(seed=0)
+    before = env.get_state()
+    with pytest.raises(InputError, match=says):
+        env.set_state({**before, **change})
+    assert same(env.get_state(), before)
+    for nothing in (None, 3, {}, []):
+        with pytest.raises(InputError, match="state has"):
+            env.set_state(nothing)  # type: ignore[arg-type]
+
+
+def test_a_state_in_other_floats_is_refused() -> None:
+    env = make()
+    env.reset(seed=0)
+    state = env.get_state()
+    time_s, buffers = state["lane"]
+    narrow = [part.astype(np.float32) if part.dtype == np.float64 else part for part in buffers]
+    with pytest.raises(InputError, match=r"is float32.*; legal: float64"):
+        env.set_state({**state, "lane": (time_s, narrow)})
+
+
+# --- results before the end
+
+
+def test_a_record_before_the_first_reset_is_refused() -> None:
+    with pytest.raises(InputError, match="nothing to record yet; call reset first"):
+        make().record()
+
+
+def test_jobs_that_are_still_to_come_have_no_part_in_a_record() -> None:
+    jobs = [SmallJob(0, 1, 60, 0, tracked=False), SmallJob(90, 1, 600, 0), SmallJob(2000, 1, 60, 0)]
+    env = make_cluster(Worlds((small_scenario(jobs),) * 4), "fifo+pal", worlds=4, **CELL)
+    env.reset(seed=0)
+    assert len(env.record().jobs.job_id) == 0
+    assert set(metrics_of(env.record())) == {metric.name for metric in METRICS}
+    assert all(np.isnan(value) for value in metrics_of(env.record()).values())
+    while env.step(rest(env))[-1]["time_s"] < 180.0:
+        pass
+    assert env.record().jobs.job_id.tolist() == ["1"]
+    assert metrics_of(env.record())["mean_jct_s"] == 90.0
+
+
+# --- spaces
+
+
+def test_every_bank_of_a_scenario_has_the_same_spaces() -> None:
+    banks = [make_bank_of("sia-64:nodes=4:jobs=12:span_h=1", *bank) for bank in (("train", 3), ("held-out", 1))]
+    assert [bank.worlds.profile.value.shape[2] for bank in banks] == [11, 11]  # 10 groups, 1 outlier of 16 GPUs
+    wide = make_bank_of("sia-64:nodes=4:jobs=12:span_h=1", "train", 1, bins=14)
+    assert wide.worlds.profile.value.shape[2] == 14
+
+
+def test_room_for_bins_changes_no_episode() -> None:
+    env, wide = make(), make(bins=6)
+    env.reset(seed=3)
+    wide.reset(seed=3)
+    number = {wide.describe(action): action for action in range(int(wide.action_space.n))}
+    rng, over = np.random.default_rng(0), False
+    while not over:
+        assert {env.describe(a) for a in legal(env)} == {wide.describe(a) for a in legal(wide)}
+        action = int(rng.choice(legal(env)))
+        _, reward, over, _, info = env.step(action)
+        _, other, ended, _, told = wide.step(number[env.describe(action)])
+        assert (reward, over, info["time_s"]) == (other, ended, told["time_s"])
+
+
+@pytest.mark.parametrize(
+    ("action", "says"), [(-1, "action = -1; legal"), (38, "action = 38; legal: .* 0 to 37"), ("x", "action = 'x'")]
+)
+def test_only_actions_are_described(action: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        make().describe(action)
+
+
 # --- rendering
+
+
+def test_stable_baselines_makes_its_own_batch_without_a_picture() -> None:
+    tools = pytest.importorskip("stable_baselines3.common.env_util")
+    batch = tools.make_vec_env(CLUSTER, n_envs=2, env_kwargs={"scenario": SOURCE, "worlds": WORLDS, **CELL})
+    assert batch.num_envs == 2
+    with pytest.raises(TypeError, match="render_mode = 'rgb_array'; legal: 'ansi' or None"):
+        make(render_mode="rgb_array")
 
 
 def test_the_gantt_line_shows_who_holds_what() -> None:
@@ -350,6 +502,7 @@ def test_rendering_before_the_first_reset_is_refused() -> None:
         ({"decide_every": -1}, "decide_every = -1; legal"),
         ({"reward_scale": 0}, "reward_scale = 0; legal"),
         ({"reward_scale": float("nan")}, "reward_scale = nan; legal"),
+        ({"reward_scale": 1e-320}, "reward_scale = 1e-320; legal"),
         ({"reward_scale": "big"}, "reward_scale = .*big.*; legal"),
         ({"illegal_penalty": float("nan")}, "illegal_penalty = nan; legal"),
         ({"illegal_penalty": "much"}, "illegal_penalty = .*much.*; legal"),
@@ -360,10 +513,15 @@ def test_rendering_before_the_first_reset_is_refused() -> None:
         ({"slots": 2.5}, "slots = 2.5; legal"),
         ({"worlds": 0}, "worlds = 0; legal"),
         ({"worlds": 1.5}, "worlds = 1.5; legal"),
+        ({"worlds": True}, "worlds = True; legal"),
         ({"bank": "trian"}, "bank 'trian'.*train"),
+        ({"bank": 3}, "bank '3'.*train"),
+        ({"bins": 3}, "4 bins in one app class.*give bins=4"),
+        ({"bins": "many"}, "bins = 'many'; legal"),
         ({"scenario": "tinny"}, "tinny.*did you mean tiny"),
         ({"base": "las-2d+pall"}, "pall.*did you mean pal"),
         ({"base": "fifo"}, "unknown policy 'fifo'"),
+        ({"base": 3}, "base = 3; legal: a policy object, as varigym.find_policy gives it"),
         ({"base": "srtf+pal"}, "srtf\\+pal is clairvoyant; it needs clairvoyant=True"),
         ({"render_mode": "human"}, "render_mode = 'human'; legal: 'ansi'"),
     ],
@@ -375,7 +533,9 @@ def test_bad_options_are_refused_in_words(given: dict[str, Any], says: str) -> N
 
 
 @pytest.mark.parametrize(
-    "action", [2.5, float("nan"), float("inf"), "3", "place", None, [1, 2], np.array([1, 2]), {}, 10**12, 1j], ids=str
+    "action",
+    [2.5, float("nan"), float("inf"), "3", "place", None, [1, 2], np.array([1, 2]), {}, 1j, True, np.array([1])],
+    ids=str,
 )
 @pytest.mark.parametrize("illegal_action", ["error", "noop"])
 def test_what_is_not_a_whole_number_is_no_action(action: Any, illegal_action: str) -> None:
@@ -387,7 +547,7 @@ def test_what_is_not_a_whole_number_is_no_action(action: Any, illegal_action: st
     assert same(env.get_state(), before)
 
 
-@pytest.mark.parametrize("action", [-1, 38, 10**6])
+@pytest.mark.parametrize("action", [-1, 38, 10**6, 2**40])
 def test_numbers_beyond_the_space_are_refused(action: int) -> None:
     env = make()
     env.reset(seed=0)
@@ -425,7 +585,10 @@ def test_the_order_of_calls_is_enforced() -> None:
         ({"world": 4}, "world = 4; legal: a whole number, 0 to 3"),
         ({"world": -1}, "world = -1; legal"),
         ({"world": 1.0}, "world = 1.0; legal"),
-        ({"world": "first"}, "world = first; legal"),
+        ({"world": "first"}, "world = 'first'; legal"),
+        ({"world": True}, "world = True; legal"),
+        ([0], "reset options = \\[0\\]; legal: a dictionary of world"),
+        ("world", "reset options = 'world'; legal: a dictionary"),
     ],
     ids=str,
 )

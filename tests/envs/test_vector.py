@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import pickle
+import warnings
 from typing import Any
 
 import gymnasium
@@ -261,7 +265,73 @@ def test_rewards_of_an_episode_sum_to_minus_its_metric() -> None:
         done |= terminated | truncated
 
 
+# --- snapshots
+
+
+@pytest.mark.parametrize("way", ["pickle", "deepcopy", "state"])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_copies_continue_identically(way: str, mode: AutoresetMode) -> None:
+    env = native(3, mode)
+    obs, _ = env.reset(seed=5)
+    for _ in range(7):
+        obs, *_ = env.step(draw(np.random.default_rng(0), obs["action_mask"]))
+    if way == "pickle":
+        twin = pickle.loads(pickle.dumps(env))
+    elif way == "deepcopy":
+        twin = copy.deepcopy(env)
+    else:
+        twin = native(3, mode)
+        twin.set_state(env.get_state())
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        action = draw(rng, obs["action_mask"])
+        mine, copied = env.step(action), twin.step(action)
+        assert_same_step(mine, copied)
+        assert_same_info(mine[-1], copied[-1])
+        obs = mine[0]
+
+
+def test_a_state_of_another_batch_is_refused() -> None:
+    env = native(3)
+    env.reset(seed=0)
+    for other in (native(2), native(3, base="fifo+pal")):
+        other.reset(seed=0)
+        with pytest.raises(InputError, match="the state is of another environment"):
+            env.set_state(other.get_state())
+    state = env.get_state()
+    with pytest.raises(InputError, match=r"state\['world'\]\[1\] = .*4.*; legal"):
+        env.set_state({**state, "world": np.array([0, 4, 0], np.int32)})
+
+
+# --- other processes
+
+
+def in_a_child() -> str:
+    try:
+        native(2)
+    except InputError as error:
+        return str(error)
+    return "made"
+
+
+def test_a_forked_child_is_refused_in_words() -> None:
+    native(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # JAX and Python warn of the fork themselves
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            said = pool.apply_async(in_a_child).get(timeout=60)
+    assert "forked" in said
+    assert 'context="forkserver" or "spawn"' in said
+
+
 # --- refusals
+
+
+def test_floats_that_hold_whole_numbers_are_actions() -> None:
+    env, twin = native(3), native(3)
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    assert_same_step(env.step(np.array([36.0, 36.0, 36.0])), twin.step(np.array([36, 36, 36])))
 
 
 @pytest.mark.parametrize(
@@ -271,15 +341,15 @@ def test_rewards_of_an_episode_sum_to_minus_its_metric() -> None:
         ([36, 36, 36, 36], "shape \\(4,\\)"),
         (36, "shape \\(\\)"),
         ([[36], [36], [36]], "shape \\(3, 1\\)"),
-        ([36.0, 36.0, 36.0], "float64"),
-        ([36, 36, np.nan], "float64"),
+        ([36.5, 36.0, 36.0], "lane 0: action = 36.5; legal: a whole number"),
+        ([36, 36, np.nan], "lane 2: action = nan; legal: a whole number"),
         ([True, True, True], "bool"),
         (["36", "36", "36"], "<U2"),
         ([None, None, None], "object"),
-        ([36, 36, 38], "action = 38; legal: 0 to 37"),
+        ([36, 36, 38], "lane 2: action = 38; legal: 0 to 37"),
         ([36, -1, 36], "action = -1; legal: 0 to 37"),
         ([36, 36, 2**40], "legal: 0 to 37"),
-        ([36, 8, 36], "action 8, KEEP\\(0\\), is not legal here"),
+        ([36, 8, 36], "lane 1: action 8, KEEP\\(0\\), is not legal here"),
     ],
     ids=str,
 )
@@ -323,7 +393,19 @@ def test_a_step_before_the_first_reset_is_refused(mode: AutoresetMode) -> None:
     [
         ({"options": {"reset_mask": np.zeros(3, bool)}}, "reset_mask"),
         ({"options": {"reset_mask": np.ones(4, bool)}}, "reset_mask has shape \\(4,\\)"),
-        ({"options": {"wrld": 1}}, "reset option 'wrld'; legal"),
+        ({"options": {"reset_mask": np.array([1, np.nan, 0])}}, "reset_mask has .* type float64; legal: 3 times True"),
+        ({"options": {"reset_mask": [1, 2, 0]}}, "reset_mask"),
+        ({"options": {"wrld": 1}}, "reset option 'wrld'; legal: world, worlds, reset_mask"),
+        ({"options": {"worlds": 0}}, "worlds = 0; legal: one for each of the 3 lanes"),
+        ({"options": {"worlds": [0, 1]}}, "worlds = .*; legal: one for each of the 3 lanes"),
+        ({"options": {"worlds": [0, 4, 0]}}, "world of lane 1 = 4; legal: a whole number, 0 to 3"),
+        ({"options": {"worlds": [0, True, 0]}}, "world of lane 1 = True; legal"),
+        ({"options": {"worlds": [0, 0, 0], "world": 1}}, "world and worlds; legal: one of them"),
+        ({"options": [0]}, "reset options = \\[0\\]; legal: a dictionary"),
+        ({"seed": 1.5}, "seed = 1.5; legal"),
+        ({"seed": "123"}, "seed = '123'; legal"),
+        ({"seed": True}, "seed = True; legal"),
+        ({"seed": [1, -2, 3]}, "seed of lane 1 = -2; legal"),
         ({"options": {"world": 9}}, "world = 9; legal"),
         ({"seed": [1, 2]}, "seed"),
         ({"seed": [1, 2, 3, 4]}, "seed"),
@@ -342,6 +424,10 @@ def test_bad_resets_are_refused(given: dict[str, Any], says: str) -> None:
     [
         ({"num_envs": 0}, "num_envs = 0; legal"),
         ({"num_envs": -3}, "num_envs = -3; legal"),
+        ({"num_envs": 2.0}, "num_envs = 2.0; legal"),
+        ({"num_envs": True}, "num_envs = True; legal"),
+        ({"num_envs": "3"}, "num_envs = '3'; legal"),
+        ({"num_envs": 10**9}, "num_envs = .*; legal: a whole number, 1 to 65,536"),
         ({"autoreset_mode": "Sometimes"}, "autoreset_mode = 'Sometimes'; legal: "),
         ({"render_mode": "ansi"}, "render_mode = 'ansi'"),
         ({"windw": 3}, "did you mean window"),

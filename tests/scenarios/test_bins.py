@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 from varigym.scenarios.types import Compat
-from varigym.scenarios.variability.bins import best_grouping, bin_scores, line_kmeans, silhouette
+from varigym.scenarios.variability.bins import best_grouping, bin_scores, line_kmeans, room_for_bins, silhouette
 from varigym.scenarios.variability.quantiles import Kind
 from varigym.scenarios.variability.scores import Variability, draw_scores
 
@@ -154,3 +154,12 @@ def test_bins_equal_those_of_the_public_simulator(shared: Path, app_class: str) 
         rows = list(csv.DictReader(file))
     scores, expected = (np.array([float(row[f"{kind}_{app_class}"]) for row in rows]) for kind in ("score", "sf"))
     np.testing.assert_allclose(bin_scores(scores, Compat.ARTIFACT), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("gpus", "compat", "room"), [(4, "paper", 4), (64, "paper", 16), (64, "artifact", 8)])
+def test_drawn_scores_have_room(gpus: int, compat: str, room: int) -> None:
+    assert room_for_bins(gpus, Compat(compat)) == room
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scores = rng.lognormal(0, 1, gpus)  # far heavier tails than any measured cluster has
+        assert len(np.unique(bin_scores(scores, Compat(compat)))) <= room

@@ -104,7 +104,10 @@ def test_runs_given_twice_for_a_class_are_refused(write: WriteFile) -> None:
         ({"nodes": -1}, "nodes = -1"),
         ({"gpus_per_node": 0}, "gpus_per_node = 0"),
         ({"nodes": 1, "gpus_per_node": 2}, "num_gpus = '4'; legal: a whole number, 1 to 2"),
+        ({"nodes": True}, "nodes = True"),
+        ({"nodes": 5000}, "at most 16,384 GPUs together"),
         ({"round_s": 0.0}, "round_s = 0.0"),
+        ({"round_s": float("nan")}, "round_s = nan; legal"),
         ({"restart_s": -1.0}, "restart_s = -1.0"),
         ({"locality_penalty": 0.9}, "locality_penalty of class A = 0.9"),
         ({"locality_penalty": "high"}, "locality_penalty = 'high'; legal: a number >= 1, or one per class"),
@@ -115,6 +118,30 @@ def test_runs_given_twice_for_a_class_are_refused(write: WriteFile) -> None:
 def test_a_bad_platform_is_refused(write: WriteFile, platform: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         FromFiles(write(TRACE), Platform(**platform)).build(0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"duration_unit": "hours"}, "duration_unit = 'hours'; legal: seconds, iterations"),
+        ({"trace": None}, "trace = None; legal: the path of a file"),
+        ({"trace": 3}, "trace = 3; legal: the path of a file"),
+        ({"pm_scores": 3}, "pm_scores = 3; legal: the path of a file"),
+        ({"platform": "x"}, "platform = 'x'; legal: Platform"),
+        ({"tracked": "0-1"}, "tracked = '0-1'; legal: \\(first, last\\)"),
+        ({"tracked": (0, 1.5)}, "last of tracked = 1.5; legal: a whole number"),
+    ],
+    ids=str,
+)
+def test_what_is_no_file_or_option_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        FromFiles(**{"trace": "trace.csv", **given})
+
+
+def test_units_can_be_named(write: WriteFile) -> None:
+    path = write(TRACE)
+    by_name = FromFiles(path, SMALL, duration_unit="iterations").build(0)  # type: ignore[arg-type]
+    assert by_name.jobs.work_s.tolist() != FromFiles(path, SMALL).build(0).jobs.work_s.tolist()
 
 
 def test_a_negative_seed_is_refused(write: WriteFile) -> None:

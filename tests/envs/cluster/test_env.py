@@ -72,7 +72,7 @@ def make(
 
 
 def state_of(env: GpuClusterEnv) -> EnvState:
-    return env.lanes.state(0)
+    return env.lane.state()
 
 
 def rest(env: GpuClusterEnv) -> int:
@@ -243,9 +243,10 @@ def test_rest_draws_the_lots_of_a_random_base() -> None:
     seeds = [5, 6, 7, 8]
     worlds = Worlds(RANDOM.scenarios[:1] * 9)  # world by seed is always the first
     for seed, record in zip(seeds, simulate(worlds, "fifo+random", seeds), strict=True):
-        batch = env.lanes.reset(np.ones(1, bool), np.zeros(1, np.int32), np.array([[0, seed]], np.uint32))
-        while not batch.result[0, [TERMINATED, TRUNCATED]].any():
-            batch = env.lanes.step(np.array([rest(env)], np.int32), np.ones(1, bool))
+        env.reset()
+        batch = env.lane.reset(0, np.array([0, seed], np.uint32))
+        while not batch.result[[TERMINATED, TRUNCATED]].any():
+            batch = env.lane.step(rest(env))
         finish = env.record().jobs.finish_s
         np.testing.assert_array_equal(finish, record.jobs.finish_s)
 
@@ -504,7 +505,7 @@ def _window_slots(env: GpuClusterEnv) -> list[int]:
     """The first W unplaced active slots in base order, worked out from the state."""
     state = state_of(env)
     chosen, count = np.asarray(state.draft.plan.chosen), int(state.settled.cluster.count)
-    waiting = [s for s in np.asarray(state.memory.sequence).tolist() if s < count and not chosen[s]]
+    waiting = [s for s in np.asarray(state.settled.memory.sequence).tolist() if s < count and not chosen[s]]
     return waiting[: env.kind.options.window]
 
 
