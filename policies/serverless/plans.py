@@ -139,6 +139,7 @@ class OrionPolicy:
         object.__setattr__(self, "search", as_search(self.search))
         check_whole("budget", self.budget, 0, 10**9)
         check_number("planning_ms", self.planning_ms, 0, 1e5)
+        check_number("noise_cv", self.noise_cv, 0, 1)
         check_number("margin", self.margin, 0, 10, above=True)
         check_flag("give_up", self.give_up)
 
@@ -179,6 +180,7 @@ class AquatopePolicy:
 
     def __post_init__(self) -> None:
         check_whole("plans", self.plans, 1, 100)
+        check_number("noise_cv", self.noise_cv, 0, 1)
         check_number("margin", self.margin, 0, 10, above=True)
         check_flag("give_up", self.give_up)
 
