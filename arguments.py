@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from .scenarios.catalog import find_source
 from .scenarios.errors import InputError, unknown_name
-from .scenarios.serverless_source import ServerlessSource
-from .scenarios.source import FromFiles, Platform, Source
+from .scenarios.source import FromFiles, Platform
 from .scenarios.traces.models import MODELS, read_models
 from .scenarios.traces.sia import DurationUnit
 from .scenarios.types import Compat
@@ -41,7 +41,7 @@ class PlatformArgs:
         """`platform` with these options."""
         return replace(platform, **self.given)  # type: ignore[arg-type]
 
-    def apply(self, scenario: str) -> Source | ServerlessSource:
+    def apply(self, scenario: str) -> Any:
         """A built-in scenario with these options as knobs."""
         return find_source(":".join([scenario, *(f"{key}={value}" for key, value in self.given.items())]))
 
@@ -101,6 +101,17 @@ class FileArgs:
         if not (first.isdecimal() and last.isdecimal()):
             raise InputError(f"tracked = '{self.tracked}'; legal: FIRST-LAST, such as 0-159")
         return int(first), int(last)
+
+
+def one_source(scenario: str, trace: Path | None, platform: PlatformArgs, files: FileArgs) -> Any:
+    """The one world of a command: a trace with its files, or a built-in scenario. Raises `InputError`."""
+    if trace is not None:
+        if scenario:
+            raise InputError(f"scenario '{scenario}' and --trace {trace}: give one of them")
+        return files.trace(trace, platform)
+    if files.given:
+        raise InputError(f"{files.given[0]} belongs to --trace; a built-in scenario has its own")
+    return platform.apply(scenario or "sia-64")
 
 
 def split(text: str) -> list[str]:

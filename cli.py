@@ -10,14 +10,14 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from tyro.conf import Positional, subcommand
 
-from .arguments import FileArgs, PlatformArgs, split
+from .arguments import FileArgs, PlatformArgs, one_source, split
 from .bench.experiment import Grid, run_grid, usual_baseline
 from .bench.html import write_report
 from .bench.kinds import KINDS, BenchKind, find_policy_of, kind_of_world, metrics_of
@@ -69,7 +69,7 @@ class Simulate:
     def run(self) -> None:
         """Simulate, print, write."""
         _load_plugin(self.plugin)
-        source = _source(self.scenario, self.trace, self.platform, self.files)
+        source = one_source(self.scenario, self.trace, self.platform, self.files)
         (world,) = build_worlds(source, [self.seed])
         kind = kind_of_world(world)
         path = self._rows_out(kind)
@@ -166,7 +166,7 @@ class Perf:
     json: Path | None = None
     """Write the readings and machine facts to this file."""
     trace: Path | None = None
-    """Measure on this trace instead of the built-in 64-GPU, 160-job world."""
+    """Measure a cluster on this trace, and nothing else, instead of the built-in worlds of both kinds."""
     platform: PlatformArgs = PlatformArgs()
     files: FileArgs = FileArgs()
 
@@ -174,7 +174,8 @@ class Perf:
         """Measure, print, write."""
         configure(x64=True, synchronous=True)
         refuse_unwritable(self.json)
-        readings = measure(_source("", self.trace, self.platform, self.files), self.quick)
+        source = one_source("", self.trace, self.platform, self.files)
+        readings = measure(source, self.quick, serverless=self.trace is None)
         table = Table("name", "value", "unit")
         for reading in readings:
             shown = f"{reading.value:.3f}" if reading.value < 1 else f"{reading.value:,.1f}"
@@ -215,16 +216,6 @@ def _guarded(run: Callable[[], None], out: Path | None) -> int:
             os._exit(INTERRUPTED)
         return INTERRUPTED
     return 0
-
-
-def _source(scenario: str, trace: Path | None, platform: PlatformArgs, files: FileArgs) -> Any:
-    if trace is not None:
-        if scenario:
-            raise InputError(f"scenario '{scenario}' and --trace {trace}: give one of them")
-        return files.trace(trace, platform)
-    if files.given:
-        raise InputError(f"{files.given[0]} belongs to --trace; a built-in scenario has its own")
-    return platform.apply(scenario or "sia-64")
 
 
 def _load_plugin(path: Path | None) -> None:

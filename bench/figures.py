@@ -10,7 +10,7 @@ from ..envs.serverless.metrics import QUANTILES
 from .experiment import Results
 from .kinds import SERVERLESS
 
-ROW, LEFT, WIDTH = 24, 190, 900
+ROW, LEFT, WIDTH = 24, 280, 1000
 """Pixels of a row, of the names beside it, and of the whole."""
 MOST = 3.0
 """Latency / SLO at the right edge; what lies beyond is drawn there."""
