@@ -32,6 +32,9 @@ def make_bank(scenarios: Sequence[ClusterScenario], history: Jobs | None = None,
     """
     if not scenarios:
         raise InputError("a bank needs at least one scenario")
+    for scenario in scenarios:
+        if not isinstance(scenario, ClusterScenario):
+            raise InputError(f"scenario '{scenario.name}' is no training cluster; legal: a ClusterScenario")
     shapes = {(s.nodes, s.gpus_per_node, s.classes) for s in scenarios}
     if len(shapes) > 1:
         raise InputError(f"worlds of one bank need one (nodes, gpus_per_node, classes); found {sorted(shapes)}")

@@ -15,11 +15,13 @@ from varigym.bench.details import detail_tables
 from varigym.bench.experiment import Grid, Results, run_grid
 from varigym.bench.figures import latency_quantiles
 from varigym.bench.html import write_report
-from varigym.bench.kinds import SERVERLESS
+from varigym.bench.kinds import CLUSTER, SERVERLESS
 from varigym.bench.serverless import ServerlessBench
 from varigym.bench.suite import Sweep
 from varigym.bench.suites import SUITES
 from varigym.bench.terminal import console
+from varigym.envs.serverless.bank import few_shapes, make_bank, padded
+from varigym.envs.serverless.episode import run_episodes
 from varigym.envs.serverless.metrics import METRICS
 from varigym.policies.catalog import find_policy
 from varigym.policies.serverless.catalog import find_scheduler
@@ -76,6 +78,24 @@ def test_simulate_takes_a_source_a_scenario_and_a_scheduler() -> None:
 def test_a_policy_of_the_other_kind_is_refused(scenario: str, policy: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         varigym.simulate(scenario, policy)
+
+
+def test_a_bank_takes_worlds_of_its_kind() -> None:
+    with pytest.raises(InputError, match="scenario 'tiny' is no serverless platform"):
+        SERVERLESS.bank(None, [find_source("tiny").build(0)])
+    with pytest.raises(InputError, match="scenario 'tiny-serverless' is no training cluster"):
+        CLUSTER.bank(find_source("tiny"), [find_source(SCENARIO).build(0)])
+
+
+def test_room_for_more_requests_changes_nothing() -> None:
+    plain, scheduler = make_bank([find_serverless(SCENARIO).build(0)]), find_scheduler("min-config")
+    assert padded(plain).worlds.arrival.shape == (1, few_shapes(1)) != plain.worlds.arrival.shape
+    logs = [
+        run_episodes(bank, scheduler.program, scheduler.bind(bank), [0], bank.worlds)[0].log
+        for bank in (plain, padded(plain))
+    ]
+    np.testing.assert_array_equal(*logs)
+    assert [few_shapes(n) for n in (1, 1024, 1025, 20_000)] == [1024, 1024, 4096, 65_536]
 
 
 def test_kinds_are_not_mixed() -> None:
