@@ -24,7 +24,7 @@ from ...scenarios.checks import check_flag, check_number, check_whole
 from ...scenarios.errors import InputError
 from ...scenarios.noise import Noise
 from ...scenarios.types import Ints
-from .aquatope import PLAN_SEEDS, aquatope_plans
+from .aquatope import PLAN_SEEDS, AquatopeSettings, aquatope_plans
 from .orion import Search, as_search, plan_orion
 from .planning import PlanProblem
 from .scheduler import best_of, serve_or_wait
@@ -169,6 +169,8 @@ class AquatopePolicy:
     """Aquatope (Zhou et al., ASPLOS 2023), adapted: Bayesian optimisation per workflow, once, with several plans."""
 
     name: str
+    runs: int = 20
+    """Runs of the workflow per trial; the release's single run favours plans that were lucky once."""
     plans: int = PLAN_SEEDS
     """Plans of different seeds; an episode draws one of them."""
     noise_cv: float = Noise().noise_cv
@@ -180,6 +182,7 @@ class AquatopePolicy:
 
     def __post_init__(self) -> None:
         check_whole("plans", self.plans, 1, 100)
+        check_whole("runs", self.runs, 1, 10_000)
         check_number("noise_cv", self.noise_cv, 0, 1)
         check_number("margin", self.margin, 0, 10, above=True)
         check_flag("give_up", self.give_up)
@@ -194,7 +197,8 @@ class AquatopePolicy:
         tables = platform_tables(bank)
 
         def plans(problem: PlanProblem) -> list[tuple[int, ...]]:
-            return [plan.configs for plan in aquatope_plans(problem, range(self.plans))]
+            settings = AquatopeSettings(runs=self.runs)
+            return [plan.configs for plan in aquatope_plans(problem, range(self.plans), settings)]
 
         planned = _by_queue(bank, tables, self.margin, Noise(noise_cv=self.noise_cv), plans)
         return _data(tables, planned, gives_up=self.give_up)
