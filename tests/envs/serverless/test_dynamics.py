@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import jax
+import numpy as np
 import pytest
 from reference.serverless_parts import Task
 from reference.serverless_reference import ReferenceWorld
@@ -14,8 +16,8 @@ from varigym.scenarios.serverless import Scan, ServerlessScenario
 
 FORKS, CHAINS = 6, 4
 """Structures whose workflows fork and join, and whose workflows are chains: two compilations."""
-SEEDS = [structure + STRUCTURES * n for structure in (FORKS, CHAINS) for n in range(24)]
-FEW = SEEDS[::6]
+SEEDS = [structure + STRUCTURES * n for structure in (FORKS, CHAINS) for n in range(16)]
+FEW = SEEDS[::5]
 PADDED = Shape()
 
 
@@ -92,7 +94,8 @@ def play(
     assert int(state.visits) == visits
     assert task_log(state) == log_of(reference)
     spent = sum(request.cost_usd for request in reference.requests if request.counted)
-    assert float(state.tally.new_usd) == pytest.approx(spent, rel=1e-12, abs=1e-18)
+    close = 1e-12 if state.tally.new_usd.dtype == np.float64 else 1e-6
+    assert float(state.tally.new_usd) == pytest.approx(spent, rel=close, abs=1e-18)
     return most
 
 
@@ -112,6 +115,13 @@ def test_worlds_in_their_own_sizes_are_the_reference_too() -> None:
     """As `stack` makes them: every size is just large enough."""
     for seed in range(2 * STRUCTURES):
         play(random_world(seed), seed, shape=None)
+
+
+@pytest.mark.slow
+def test_in_32_bits_all_but_the_last_digits_of_costs_is_the_same() -> None:
+    with jax.enable_x64(False):
+        for seed in SEEDS[::2]:
+            play(random_world(seed), seed)
 
 
 @pytest.mark.parametrize("scan", Scan)
@@ -140,7 +150,7 @@ def test_planning_time_is_that_of_the_reference(plan_delay: int) -> None:
 
 def test_a_queue_that_is_full_stops_the_world_and_nothing_is_lost_when_it_is_enlarged() -> None:
     """Ten places hold two jobs beside the batches that may join."""
-    assert max(play(random_world(seed), seed, places=10) for seed in SEEDS[24::2]) > 5
+    assert max(play(random_world(seed), seed, places=10) for seed in SEEDS[16::2]) > 5
 
 
 # --- between decisions ---

@@ -64,7 +64,7 @@ def same(queues: Queues, twins: list[deque[Job]]) -> bool:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(moves=MOVES)
 def test_queues_are_deques_however_often_they_go_round(moves: list[tuple[bool, int, int]]) -> None:
     queues = empty_queues(QUEUES, PLACES, MOST, PREDECESSORS)
