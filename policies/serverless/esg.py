@@ -18,8 +18,9 @@ from ...envs.serverless.state import World
 from ...scenarios.checks import check_flag, check_number, check_whole
 from ...scenarios.errors import InputError
 from ...scenarios.types import Bools, Ints
+from .costs import NO_PATH
 from .fallback import best_effort, give_up
-from .frontier import suffix_tables
+from .frontier import FAR, suffix_tables
 from .paths import LaterBatch
 from .scheduler import NONE, SchedulerProgram
 from .scoring import EsgData, choose, scores
@@ -28,6 +29,8 @@ from .tables import PlatformTables, by_queue, platform_tables
 
 PROGRAM = SchedulerProgram(choose, scores)
 NEVER_FORCED = 2**30
+STEPS = 64
+"""Tables are padded to a multiple of this many steps."""
 
 
 class NoPath(StrEnum):
@@ -134,8 +137,8 @@ def _columns(esg: Esg, tables: PlatformTables, shares: list[SloShares], allowed:
     return {
         "time": jnp.asarray(tables.time[tables.function]),
         "cost": jnp.asarray(tables.cost[tables.function]),
-        "step_time": jnp.asarray(found.step_time.transpose(0, 2, 1)),
-        "step_cost": jnp.asarray(found.step_cost),
+        "step_time": jnp.asarray(_few_shapes(found.step_time, 0, FAR).transpose(0, 2, 1)),
+        "step_cost": jnp.asarray(_few_shapes(found.step_cost, 1, NO_PATH)),
         "begins": jnp.asarray(by_queue(shares, "start"), jnp.float32),
         "deadline": jnp.asarray(deadline, jnp.float32),
         "batch": jnp.asarray(grid.batch),
@@ -149,6 +152,13 @@ def _columns(esg: Esg, tables: PlatformTables, shares: list[SloShares], allowed:
         "rescue": jnp.bool_(esg.rescue),
         "least": jnp.int32(np.flatnonzero(allowed)[0]),
     }
+
+
+def _few_shapes(table: Ints, more: int, rest: int) -> Ints:
+    """A table [Q, B, M (+ `more`), ...] with M rounded up: programs are compiled per shape, whatever the SLO."""
+    steps = table.shape[2] - more
+    room = -(-steps // STEPS) * STEPS - steps
+    return np.pad(table, [(0, 0), (0, 0), (0, room), *[(0, 0)] * (table.ndim - 3)], constant_values=rest)
 
 
 def _fallback(esg: Esg, time: Ints, cost: Ints, batch: Ints, allowed: Bools) -> Ints:
