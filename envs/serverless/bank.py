@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ...scenarios.errors import InputError
 from ...scenarios.serverless import ServerlessScenario
+from ...scenarios.workflows import Function, Workflow
 from .state import NEVER, World
 from .world import stack
+
+PLATFORM = ("grid", "functions", "workflows", "vcpu", "vgpu", "warm", "prices")
+"""Parts of a scenario that schedulers know once for all worlds of a bank."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +40,8 @@ def make_bank(scenarios: Sequence[ServerlessScenario]) -> Bank:
             raise InputError(f"scenario '{scenario.name}' is no serverless platform; legal: a ServerlessScenario")
     first = scenarios[0]
     for scenario in scenarios[1:]:
-        for name, same in (
-            ("grid", scenario.grid == first.grid),
-            ("functions", [f.name for f in scenario.functions] == [f.name for f in first.functions]),
-            ("workflows", [_shape(w) for w in scenario.workflows] == [_shape(w) for w in first.workflows]),
-            ("invokers", (scenario.invokers, scenario.warm) == (first.invokers, first.warm)),
-            ("vgpu", scenario.vgpu.tolist() == first.vgpu.tolist()),
-            ("vcpu", scenario.vcpu.tolist() == first.vcpu.tolist()),
-        ):
-            if not same:
+        for name in PLATFORM:
+            if _plain(getattr(scenario, name)) != _plain(getattr(first, name)):
                 names = f"{scenario.name} and {first.name}"
                 raise InputError(f"worlds of one bank need one platform; {names} differ in {name}")
     return Bank(tuple(scenarios), stack(scenarios))
@@ -70,5 +69,12 @@ def padded(bank: Bank) -> Bank:
     return replace(bank, worlds=replace(worlds, **{name: longer(name, rest) for name, rest in rests.items()}))
 
 
-def _shape(workflow: object) -> tuple[object, ...]:
-    return tuple(getattr(workflow, name) for name in ("name", "functions", "edges"))
+def _plain(value: Any) -> Any:
+    """What must be equal, as plain values; a workflow's SLO may differ."""
+    if isinstance(value, Function):
+        return value.name, value.latency_ms.tolist(), value.cold_start_ms, value.input_mb
+    if isinstance(value, Workflow):
+        return value.name, value.functions, value.edges
+    if isinstance(value, tuple):
+        return tuple(_plain(part) for part in value)
+    return value.tolist() if isinstance(value, np.ndarray) else value

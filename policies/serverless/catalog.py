@@ -64,6 +64,8 @@ def find_scheduler(text: str) -> Scheduler:
     for setting in settings:
         key, _, value = setting.partition("=")
         available = knobs(scheduler)
+        if sum(other.partition("=")[0] == key for other in settings) > 1:
+            raise InputError(f"scheduler '{text}': {key} is given twice")
         if key not in available:
             raise unknown_name(f"knob of {name}", key, available)
         scheduler = replace(scheduler, **{key: _parse(key, value, available[key])})  # type: ignore[type-var]
