@@ -45,8 +45,10 @@ class ServerlessKind:
     def __post_init__(self) -> None:
         refuse_forked()
         if not isinstance(self.bank, Bank):
+            given = type(self.bank)
             raise InputError(
-                f"bank = {self.bank!r}; legal: a bank, as varigym.registration.make_serverless_bank makes it"
+                f"bank is a {given.__name__} of {given.__module__}; "
+                "legal: a bank, as varigym.registration.make_serverless_bank makes it"
             )
         if not hasattr(getattr(self.base, "program", None), "act_now"):
             raise InputError(

@@ -15,14 +15,14 @@ from .state import State, World
 from .view import Decision, View
 
 CONFIG_FEATURES = (
-    "legal",
+    "legal where the dispatch rule chooses the invoker",
     "log batch",
     "vCPU share of the largest",
     "vGPU share of the largest",
     "log mean run time over the slack",
     "ends before the deadline, later stages at their fastest",
     "log cost per job over the cheapest",
-    "base scheduler's score",
+    "base scheduler's score less its best",
     "base scheduler has a score",
     "base scheduler would choose it",
 )
@@ -86,6 +86,7 @@ def _configs(world: World, site: Site, view: View, decision: Decision, score: ja
     cost = time * world.usd_per_tick.astype(jnp.float32) / batch
     later = world.fastest_ticks[site.queue] - jnp.min(world.latency_ticks[site.function])
     number, known = jnp.arange(batch.shape[0]), score > -jnp.inf
+    liked = jnp.where(known, score - jnp.max(score), -CUT)  # only differences mean anything
     columns = [
         view.legal,
         jnp.log2(batch) / 4.0,
@@ -94,7 +95,7 @@ def _configs(world: World, site: Site, view: View, decision: Decision, score: ja
         _cut(jnp.log(time / jnp.maximum(view.slack, 100).astype(jnp.float32))),
         time.astype(jnp.int32) + later <= view.slack,
         _cut(jnp.log(jnp.maximum(cost, 1e-30) / jnp.maximum(jnp.min(cost), 1e-30))),
-        jnp.where(known, jnp.maximum(score, -CUT), -CUT),
+        _cut(liked),
         known,
         number == decision.action,
     ]
