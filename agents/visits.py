@@ -38,10 +38,11 @@ def demonstrate_visits(
         raise InputError("choose_invoker = True; legal for demonstrations: False, schedulers leave it to the dispatch")
     observation, info = env.reset(seed=seed, options=None if world is None else {"world": world})
     data, question = expert.bind(env.kind.bank), _Visit(expert.program)
-    memory = expert.program.start(data, jax.random.key(0 if seed is None else seed))
+    key = jax.random.key(0 if seed is None else seed)
+    memory = expert.program.start(data, key)
     over = False
     while not over:
-        action, score, memory = env.lane.ask(question, data, memory)
+        action, score, memory = env.lane.ask(question, data, memory, key)
         seen, mask, number = observation, np.asarray(info["action_mask"], bool), int(action)
         observation, _, terminated, truncated, info = env.step(number)
         yield MicroStep(seen, mask, number, np.asarray(score), True, info["reward_raw"])
@@ -53,11 +54,11 @@ class _Visit:
     program: Any
 
     def __call__(
-        self, process: ServerlessProcess, world: World, base: Any, state: State, data: Any, memory: Any
+        self, process: ServerlessProcess, world: World, base: Any, state: State, data: Any, memory: Any, key: jax.Array
     ) -> tuple[jax.Array, jax.Array, Any]:
         """(action, score of every action, memory): what it prefers, -inf where it has no opinion."""
         view = observe(world, state, site_of(world, state))
-        lot = jax.random.fold_in(jax.random.key(0), state.visits)
+        lot = jax.random.fold_in(key, state.visits)
         decision, memory = self.program.act(data, view, memory, lot)
         score = self.program.scores(data, view).astype(jnp.float32)
         return decision.action, jnp.concatenate([score, jnp.full(2, -jnp.inf, jnp.float32)]), memory
