@@ -36,3 +36,25 @@ def test_ppo_in_small(tmp_path: Path) -> None:
     assert set(means) == {"random", "base", "learned"}
     assert all(mean > 0 for mean in means.values())
     assert list(tmp_path.glob("*/events.out.tfevents.*"))
+
+
+def test_cloning_esg_in_small(capsys: pytest.CaptureFixture[str]) -> None:
+    example = load("clone_esg")
+    small = "strict-heavy:invokers=2:load=0.1"
+    args = example.Args("min-config", small, "min-config", window_s=3.0, episodes=2, held_out=2, epochs=2)
+    [(agreed, hits, cost)] = example.main(args)
+    assert 0.2 < agreed <= 1
+    assert -1 <= hits <= 1
+    assert cost > 0
+    assert "held-out states" in capsys.readouterr().out
+
+
+def test_serverless_ppo_in_small(tmp_path: Path) -> None:
+    example = load("train_serverless")
+    args = example.Args(
+        scenario="overload:invokers=2:load=0.2", steps=1024, lanes=4, worlds=4, window_s=0.5, logs=tmp_path
+    )
+    rates = example.main(args)
+    assert set(rates) == {"random", "min-config", "esg", "learned"}
+    assert all(0 <= rate <= 1 for rate in rates.values())
+    assert list(tmp_path.glob("*/events.out.tfevents.*"))
