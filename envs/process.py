@@ -50,6 +50,8 @@ class Column:
 class Process(Protocol):
     """The static part of an environment, and its pure functions."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def actions(self) -> int:
         """How many there are."""

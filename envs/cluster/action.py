@@ -99,7 +99,7 @@ def window_of(space: ActionSpace, state: State, plan: Plan, sequence: jax.Array)
     slots = state.slots
     capacity = sequence.shape[0]
     waiting = (sequence < state.count) & ~plan.chosen[sequence]
-    row = jnp.where(waiting, jnp.cumsum(waiting) - 1, space.window)
+    row = jnp.where(waiting, jnp.cumsum(waiting, dtype=jnp.int32) - 1, space.window)
     slot = jnp.full(space.window, capacity, jnp.int32).at[row].set(sequence, mode="drop")
     held = jnp.where((state.owner != FREE) & (plan.owner == FREE), state.owner, capacity).ravel()
     still = jnp.zeros(capacity, jnp.int32).at[held].add(1, mode="drop")

@@ -19,11 +19,11 @@ LAST = 2**30
 def take_first(gpus: jax.Array, node_key: jax.Array, n: jax.Array) -> jax.Array:
     """The first n GPUs of the mask `gpus`: nodes by (node_key [N], id), GPUs of a node by id."""
     per_node = jnp.sum(gpus, axis=1, dtype=jnp.int32)
-    node = jnp.arange(node_key.shape[0])
+    node = jnp.arange(node_key.shape[0], dtype=jnp.int32)
     sooner = (node_key[None, :] < node_key[:, None]) | (
         (node_key[None, :] == node_key[:, None]) & (node[None, :] < node[:, None])
     )
-    before = jnp.sum(jnp.where(sooner, per_node[None, :], 0), axis=1)
+    before = jnp.sum(jnp.where(sooner, per_node[None, :], 0), axis=1, dtype=jnp.int32)
     return gpus & (before[:, None] + _earlier_in_node(gpus) < n)
 
 
@@ -41,7 +41,8 @@ def fastest_bins(level: jax.Array, bins: int, free: jax.Array, n: jax.Array) -> 
     Inside the last bin, GPUs go by (|free GPUs of that bin in the node - n|, id), which prefers nodes that
     just hold the gang (hal-uw/blox-pal, PM-First).
     """
-    up_to = jnp.sum((level[None] <= jnp.arange(bins)[:, None, None]) & free[None], axis=(1, 2))
+    in_reach = level[None] <= jnp.arange(bins, dtype=jnp.int32)[:, None, None]
+    up_to = jnp.sum(in_reach & free[None], axis=(1, 2), dtype=jnp.int32)
     bottleneck = jnp.sum(up_to < n, dtype=jnp.int32)
     sure = free & (level < bottleneck)
     tier = free & (level == bottleneck)
@@ -51,11 +52,11 @@ def fastest_bins(level: jax.Array, bins: int, free: jax.Array, n: jax.Array) -> 
 
 def node_bottlenecks(level: jax.Array, bins: int, free: jax.Array, n: jax.Array) -> jax.Array:
     """Bin of each node's n-th fastest free GPU [N]; `bins` where the node has fewer than n."""
-    place = jnp.arange(level.shape[1])
+    place = jnp.arange(level.shape[1], dtype=jnp.int32)
     faster = (level[:, None, :] < level[:, :, None]) | (
         (level[:, None, :] == level[:, :, None]) & (place[None, None, :] < place[None, :, None])
     )
-    rank = jnp.sum(faster & free[:, None, :], axis=2)
+    rank = jnp.sum(faster & free[:, None, :], axis=2, dtype=jnp.int32)
     return jnp.min(jnp.where(free & (rank == n - 1), level, bins), axis=1)
 
 
@@ -93,5 +94,5 @@ def pm_first(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Arr
 
 def _earlier_in_node(gpus: jax.Array) -> jax.Array:
     """How many GPUs of the mask stand before each place of its node [N, P]."""
-    place = jnp.arange(gpus.shape[1])
-    return jnp.sum(gpus[:, None, :] & (place[None, None, :] < place[None, :, None]), axis=2)
+    place = jnp.arange(gpus.shape[1], dtype=jnp.int32)
+    return jnp.sum(gpus[:, None, :] & (place[None, None, :] < place[None, :, None]), axis=2, dtype=jnp.int32)

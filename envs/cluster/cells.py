@@ -22,7 +22,7 @@ def gang_of(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Arra
     return lax.cond(
         cell < bins,
         lambda: one_node(level, v, node_bottlenecks(level, bins, free, n), free, n),
-        lambda: _across(level, jnp.sum(_counts(level, bins, free), axis=1), free, n, v),
+        lambda: _across(level, _reached(level, bins, free), free, n, v),
     )
 
 
@@ -31,11 +31,11 @@ def legal_cells(profile: Profile, app_class: jax.Array, demand: jax.Array, free:
     places, bins = free.shape[1], profile.value.shape[1]
     # Small tables per class, of which each job reads a row: far cheaper than the same per job.
     somewhere = jax.vmap(lambda level: _bottlenecks_found(level, bins, free))(profile.level)  # [C, P, V]
-    totals = jax.vmap(lambda level: jnp.sum(_counts(level, bins, free), axis=1))(profile.level)  # [C, V]
+    totals = jax.vmap(lambda level: _reached(level, bins, free))(profile.level)  # [C, V]
     n = demand[:, None]
     total = rows_of(totals, app_class)
     by_demand = rows_of(somewhere.reshape(-1, places * bins), app_class).reshape(-1, places, bins)
-    fits = jnp.arange(1, places + 1)[None, :, None] == n[:, :, None]
+    fits = _numbers(places)[None, :, None] + 1 == n[:, :, None]
     within = jnp.any(by_demand & fits, axis=1) & (n > 1)
     across = (total >= n) & (total > _shift(total)) & (n > 0)
     narrow = jnp.any(within & across, axis=1)
@@ -54,14 +54,19 @@ def rows_of(table: jax.Array, which: jax.Array) -> jax.Array:
 def _bottlenecks_found(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:
     """Whether some node's n-th fastest free GPU is of bin v [P, V], n = 1..P."""
     places = free.shape[1]
-    nth = jax.vmap(lambda n: node_bottlenecks(level, bins, free, n))(jnp.arange(1, places + 1))  # [P, N]
-    return jnp.any(nth[:, None, :] == jnp.arange(bins)[None, :, None], axis=2)
+    nth = jax.vmap(lambda n: node_bottlenecks(level, bins, free, n))(_numbers(places) + 1)  # [P, N]
+    return jnp.any(nth[:, None, :] == _numbers(bins)[None, :, None], axis=2)
 
 
 def _counts(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:
     """Free GPUs of bin <= v in each node [V, N]."""
-    in_reach = level[None] <= jnp.arange(bins)[:, None, None]
+    in_reach = level[None] <= _numbers(bins)[:, None, None]
     return jnp.sum(free[None] & in_reach, axis=2, dtype=jnp.int32)
+
+
+def _reached(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:
+    """Free GPUs of bin <= v in the cluster [V]."""
+    return jnp.sum(_counts(level, bins, free), axis=1, dtype=jnp.int32)
 
 
 def _across(level: jax.Array, total: jax.Array, free: jax.Array, n: jax.Array, v: jax.Array) -> jax.Array:
@@ -71,8 +76,9 @@ def _across(level: jax.Array, total: jax.Array, free: jax.Array, n: jax.Array, v
     """
     below = jnp.concatenate([jnp.zeros_like(total[:1]), total[:-1]])
     fastest = below[v] < n
-    reach = (total[v] - below >= n) & (jnp.arange(total.shape[0]) <= v)
-    cut = jnp.where(fastest, v, jnp.max(jnp.where(reach, jnp.arange(total.shape[0]), 0)))
+    bins = _numbers(total.shape[0])
+    reach = (total[v] - below >= n) & (bins <= v)
+    cut = jnp.where(fastest, v, jnp.max(jnp.where(reach, bins, 0)))
     whole = free & jnp.where(fastest, level < v, (level > cut) & (level <= v))
     part = free & (level == cut)
     misfit = jnp.abs(jnp.sum(part, axis=1, dtype=jnp.int32) - n)
@@ -88,11 +94,12 @@ def _same_gangs(
     is worked out once, by making both gangs.
     """
     jobs, bins = app_class.shape[0], profile.value.shape[1]
-    row, v = jnp.arange(jobs, dtype=jnp.int32), jnp.arange(bins, dtype=jnp.int32)
+    row, v = _numbers(jobs), _numbers(bins)
     twin = (app_class[:, None] == app_class[None, :]) & (demand[:, None] == demand[None, :])
     first = jnp.min(jnp.where(twin, row[None, :], jobs), axis=1)
     todo = asked & (first == row)
-    rows = jnp.full(jobs, jobs, jnp.int32).at[jnp.where(todo, jnp.cumsum(todo) - 1, jobs)].set(row, mode="drop")
+    target = jnp.where(todo, jnp.cumsum(todo, dtype=jnp.int32) - 1, jobs)
+    rows = jnp.full(jobs, jobs, jnp.int32).at[target].set(row, mode="drop")
 
     def work_out(i: jax.Array, found: jax.Array) -> jax.Array:
         n, level = demand[rows[i]], profile.level[app_class[rows[i]]]
@@ -103,6 +110,11 @@ def _same_gangs(
 
     found = lax.fori_loop(0, jnp.sum(todo, dtype=jnp.int32), work_out, jnp.zeros((jobs, bins), bool))
     return found[first]
+
+
+def _numbers(n: int) -> jax.Array:
+    """0 to n - 1 in 32 bits, which a CPU handles twice as many of at once as JAX's 64-bit default."""
+    return jnp.arange(n, dtype=jnp.int32)
 
 
 def _shift(values: jax.Array) -> jax.Array:

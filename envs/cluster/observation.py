@@ -85,7 +85,7 @@ def _jobs(
     # In seconds first: a product of whole numbers is exact, whether or not a compiler fuses it with the difference.
     age = (state.round * world.round_s - world.arrival_s[slots.job[here]]) / world.round_s
     left = slots.iter_s[here] * (slots.iterations[here] - slots.done[here]) / world.round_s
-    load = jnp.cumsum(window.demand).astype(jnp.float32) / gpus
+    load = jnp.cumsum(window.demand, dtype=jnp.int32).astype(jnp.float32) / gpus
     columns = [
         present,
         _log(attained) / LOG_ROUNDS,
@@ -117,13 +117,13 @@ def _cluster(state: State, plan: Plan, window: Window) -> jax.Array:
     gpus = plan.owner.size
     free = plan.owner == FREE
     bins = state.profile.value.shape[1]
-    in_bin = state.profile.level[:, None] == jnp.arange(bins)[None, :, None, None]
-    per_bin = jnp.sum(in_bin & free[None, None], axis=(2, 3)) / gpus
+    in_bin = state.profile.level[:, None] == jnp.arange(bins, dtype=jnp.int32)[None, :, None, None]
+    per_bin = jnp.sum(in_bin & free[None, None], axis=(2, 3), dtype=jnp.int32) / gpus
     head = jnp.stack(
         [
             free_gpus(state, plan) / gpus,
             _log(state.count) / LOG_QUEUE,
-            _log(jnp.sum(state.slots.demand) / gpus) / LOG_QUEUE,
+            _log(jnp.sum(state.slots.demand, dtype=jnp.int32) / gpus) / LOG_QUEUE,
             jnp.mean(window.demand > 0),
         ]
     )

@@ -243,7 +243,7 @@ def test_rest_draws_the_lots_of_a_random_base() -> None:
     seeds = [5, 6, 7, 8]
     worlds = Worlds(RANDOM.scenarios[:1] * 9)  # world by seed is always the first
     for seed, record in zip(seeds, simulate(worlds, "fifo+random", seeds), strict=True):
-        env.reset()
+        env.reset(options={"world": 0})
         batch = env.lane.reset(0, np.array([0, seed], np.uint32))
         while not batch.result[[TERMINATED, TRUNCATED]].any():
             batch = env.lane.step(rest(env))
