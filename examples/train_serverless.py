@@ -14,6 +14,7 @@ import varigym
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from varigym.agents.vec_env import ServerlessGpuVecEnv
+from varigym.envs.serverless.options import ServerlessOptions
 from varigym.registration import make_serverless_bank
 
 SMALL = "overload:invokers=4:load=0.325"
@@ -40,18 +41,18 @@ def main(args: Args) -> dict[str, float]:
     """Return the mean hit rate on the held-out worlds: random, min-config, esg, learned."""
     torch.set_num_threads(1)
     base = varigym.find_scheduler(args.base)
-    train = ServerlessGpuVecEnv(
-        make_serverless_bank(args.scenario, "train", args.worlds, args.window_s), base, args.lanes
-    )
+    options = ServerlessOptions(drop=False)
+    worlds = make_serverless_bank(args.scenario, "train", args.worlds, args.window_s)
+    train = ServerlessGpuVecEnv(worlds, base, args.lanes, options)
     model = MaskablePPO(
         "MultiInputPolicy",
         train,
         n_steps=256,
         batch_size=512,
         n_epochs=4,
-        gamma=0.999,
-        gae_lambda=0.97,
-        learning_rate=3e-4,
+        gamma=0.99,
+        gae_lambda=0.95,
+        learning_rate=5e-4,
         ent_coef=0.003,
         policy_kwargs={"net_arch": [128, 128]},
         tensorboard_log=str(args.logs),
@@ -61,7 +62,7 @@ def main(args: Args) -> dict[str, float]:
     model.learn(args.steps)
 
     bank = make_serverless_bank(args.scenario, "held-out", args.worlds, args.window_s)
-    test, lots = ServerlessGpuVecEnv(bank, base, args.lanes), np.random.default_rng(args.seed)
+    test, lots = ServerlessGpuVecEnv(bank, base, args.lanes, options), np.random.default_rng(args.seed)
     rates = {
         "random": hit_rate(test, args.worlds, lambda _, masks: (masks * lots.random(masks.shape)).argmax(axis=1)),
         "learned": hit_rate(
@@ -69,7 +70,7 @@ def main(args: Args) -> dict[str, float]:
         ),
     }
     for name in ("min-config", "esg"):
-        own = ServerlessGpuVecEnv(bank, varigym.find_scheduler(name), args.lanes)
+        own = ServerlessGpuVecEnv(bank, varigym.find_scheduler(name), args.lanes, options)
         rates[name] = hit_rate(own, args.worlds, obey)
     for name, rate in rates.items():
         print(f"{name:12} hit rate {rate:.1%}")

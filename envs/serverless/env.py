@@ -29,6 +29,7 @@ class ServerlessProcess(EveryActionTakesTime):
     layout: Layout
     base: BaseProgram
     choose_invoker: bool
+    drop: bool
     usd_weight: float
     """Reward taken off per USD."""
     places: int
@@ -89,12 +90,13 @@ class ServerlessProcess(EveryActionTakesTime):
         return replace(state, tally=reported(tally)), done
 
     def observe(self, world: World, data: Any, state: State) -> tuple[dict[str, jax.Array], jax.Array]:
-        """(flat observation without the mask, mask). WAIT and DROP are always legal."""
+        """(flat observation without the mask, mask). WAIT is always legal, DROP by option."""
         site = site_of(world, state)
         view = observe(world, state, site)
         decision, score = self.base.act_now(data, view), self.base.scores(data, view)
         parts = observation(self.layout, world, state, site, view, decision, score)
-        return parts, jnp.concatenate([self._legal(world, state, site), jnp.ones(2, bool)]) & (state.cursor >= 0)
+        mask = jnp.concatenate([self._legal(world, state, site), jnp.array([True, self.drop])])
+        return parts, mask & (state.cursor >= 0)
 
     def clock(self, world: World, state: State) -> tuple[jax.Array, jax.Array]:
         """(seconds since the world began, whether a queue needs more places)."""

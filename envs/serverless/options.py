@@ -23,6 +23,8 @@ class ServerlessOptions:
 
     choose_invoker: bool = False
     """Actions name the invoker too; else it follows by the dispatch rule."""
+    drop: bool = True
+    """DROP is legal; else no request is ever given up."""
     price_weight: float = 0.2
     """Reward taken off for what a request costs at minimum configuration, averaged over the workflows."""
     illegal_action: IllegalAction = IllegalAction.ERROR
@@ -36,7 +38,7 @@ class ServerlessOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "illegal_action", as_member("illegal_action", self.illegal_action, IllegalAction))
-        for name in ("choose_invoker", "log"):
+        for name in ("choose_invoker", "drop", "log"):
             check_flag(name, getattr(self, name))
         check_number("price_weight", self.price_weight, 0, MOST)
         check_number("illegal_penalty", self.illegal_penalty, 0, MOST)
@@ -50,6 +52,7 @@ class ServerlessOptions:
             layout=Layout(first.grid.size, first.invokers, len(first.queues), max(first.grid.vgpus)),
             base=base.program,
             choose_invoker=self.choose_invoker,
+            drop=self.drop,
             usd_weight=self.price_weight / reference_usd(bank),
             places=2 ** math.ceil(math.log2(most + 2 * max(first.grid.batches))),
             logged=log_rows(bank) if self.log else 0,
