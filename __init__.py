@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .policies.catalog import add_placement as add_placement
     from .policies.catalog import find_policy as find_policy
     from .policies.cluster.placements import Placement as Placement
+    from .policies.serverless.bounds import oracle_usd_per_request as oracle_usd_per_request
     from .policies.serverless.catalog import find_scheduler as find_scheduler
     from .scenarios.catalog import find_scenario as find_scenario
     from .scenarios.catalog import find_serverless as find_serverless
@@ -64,6 +65,7 @@ _HOMES = {
     "find_source": "scenarios.catalog",
     "make_jobs": "scenarios.types",
     "metrics_of": "bench.kinds",
+    "oracle_usd_per_request": "policies.serverless.bounds",
     "show_results": "bench.report",
     "simulate": "bench.simulate",
 }
