@@ -23,7 +23,8 @@ from ..policies.catalog import find_policy
 from ..scenarios.catalog import HELD_OUT
 from ..scenarios.source import Source
 from ..scenarios.types import ClusterScenario
-from .perf_env import compiled_rate, host_stepped_rate, single_rate
+from .perf_env import cluster_rates
+from .perf_lanes import lane_readings
 from .perf_serverless import serverless_readings
 from .provenance import commit, version
 from .search_timing import search_readings
@@ -55,16 +56,15 @@ def measure(source: Source, quick: bool, serverless: bool) -> list[Reading]:
         Reading("cluster.placements_per_s", _placement_rate(bank, scenario, seconds), "1/s"),
         Reading("cluster.compile_s", compile_s, "s"),
         *_env_readings(bank, seconds),
-        *([*serverless_readings(seconds), *search_readings(quick)] if serverless else []),
+        *([*serverless_readings(seconds), *lane_readings(seconds), *search_readings(quick)] if serverless else []),
         Reading("peak_rss_mb", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MB"),
         Reading("numpy_loop_per_s", rate(_numpy_loop(), seconds), "1/s"),
     ]
 
 
 def _env_readings(bank: Bank, seconds: float) -> list[Reading]:
-    base, readings = find_policy(BASE), []
-    for name, measured in (("single", single_rate), ("batched", compiled_rate), ("host_stepped", host_stepped_rate)):
-        per_s, passing = measured(bank, base, seconds)
+    readings = []
+    for name, (per_s, passing) in cluster_rates(bank, find_policy(BASE), seconds).items():
         readings += [
             Reading(f"cluster.env_steps_per_s.{name}", per_s, "1/s"),
             Reading(f"cluster.env_steps_rest_or_commit.{name}", passing, "share"),

@@ -1,7 +1,7 @@
-"""How fast the cluster environment steps: one at a time, in a batch from Python, and compiled as a whole.
+"""How fast environments step: one at a time, in a batch from Python, and (the cluster) compiled as a whole.
 
 Actions are drawn evenly from the legal ones, observation and mask are built at every step, and episodes that end are
-started anew. REST and COMMIT cost most, so their share stands beside every rate.
+started anew. REST and COMMIT cost most in the cluster, so their share stands beside every rate.
 """
 
 from __future__ import annotations
@@ -22,17 +22,29 @@ from ..envs.cluster.env import ClusterProcess, EnvState
 from ..envs.cluster.faces import GpuClusterEnv, GpuClusterVectorEnv
 from ..envs.cluster.options import EnvOptions
 from ..envs.cluster.state import World
+from ..envs.gym import SchedulingEnv
+from ..envs.vector import SchedulingVectorEnv
 
 LANES, THREADS = 64, 2
 COMPILED_STEPS = 200
 Rate = tuple[float, float]
-"""(decisions per second, share of them that were REST or COMMIT)"""
+"""(decisions per second, share of them that were counted apart: REST and COMMIT; WAIT and DROP)"""
 
 
-def single_rate(bank: Bank, base: Base, seconds: float) -> Rate:
-    """`env.step` of one environment."""
-    env, lots = GpuClusterEnv(bank, base), np.random.default_rng(0)
-    rest = env.kind.process.space.rest
+def cluster_rates(bank: Bank, base: Base, seconds: float) -> dict[str, Rate]:
+    """Rates of the cluster's faces, and of its process without them."""
+    single, batch = GpuClusterEnv(bank, base), GpuClusterVectorEnv(bank, base, LANES, None, AutoresetMode.SAME_STEP)
+    rest = single.kind.process.space.rest
+    return {
+        "single": single_rate(single, rest, seconds),
+        "batched": compiled_rate(bank, base, seconds),
+        "host_stepped": host_stepped_rate(batch, rest, seconds),
+    }
+
+
+def single_rate(env: SchedulingEnv[Any], passive: int, seconds: float) -> Rate:
+    """`env.step` of one environment; actions from `passive` on are counted apart."""
+    lots = np.random.default_rng(0)
 
     def decide() -> int:
         return int(lots.choice(np.flatnonzero(env.action_masks())))
@@ -46,7 +58,7 @@ def single_rate(bank: Bank, base: Base, seconds: float) -> Rate:
             start = time.perf_counter()
             _, _, terminated, truncated, _ = env.step(action)
             spent += time.perf_counter() - start
-            taken, passing, over = taken + 1, passing + (action >= rest), terminated or truncated
+            taken, passing, over = taken + 1, passing + (action >= passive), terminated or truncated
         return taken, passing, spent
 
     episode(time.perf_counter() + 60)  # compiles
@@ -56,24 +68,23 @@ def single_rate(bank: Bank, base: Base, seconds: float) -> Rate:
     return float(total[0] / total[2]), float(total[1] / total[0])
 
 
-def host_stepped_rate(bank: Bank, base: Base, seconds: float) -> Rate:
-    """A native batch of 64, stepped from Python with actions drawn on the host."""
-    env, lots = GpuClusterVectorEnv(bank, base, LANES, None, AutoresetMode.SAME_STEP), np.random.default_rng(0)
-    rest = env.action_masks().shape[1] - 2
+def host_stepped_rate(env: SchedulingVectorEnv[Any], passive: int, seconds: float) -> Rate:
+    """A native batch, stepped from Python with actions drawn on the host; those from `passive` on are counted apart."""
+    lots = np.random.default_rng(0)
     env.reset(seed=0)
 
     def one_step() -> tuple[int, bool]:
         masks = env.action_masks()
         actions = (masks * lots.random(masks.shape, np.float32)).argmax(axis=1)
         _, _, terminated, truncated, _ = env.step(actions)
-        return int((actions >= rest).sum()), bool((terminated | truncated).any())
+        return int((actions >= passive).sum()), bool((terminated | truncated).any())
 
     while not one_step()[1]:  # compiles what a step and the end of an episode need
         pass
     start, taken, passing = time.perf_counter(), 0, 0
     while time.perf_counter() - start < seconds:
         passing += one_step()[0]
-        taken += LANES
+        taken += env.num_envs
     return taken / (time.perf_counter() - start), passing / taken
 
 
