@@ -11,7 +11,7 @@ bench: $(STAMP)
 	$(BIN)/varigym bench quick
 
 test: $(STAMP)
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest tests -n auto --maxprocesses 4 --dist loadfile
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest tests -m slow
