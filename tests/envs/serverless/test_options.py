@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import gymnasium
@@ -59,7 +60,7 @@ NAN = float("nan")
         ({"base": None}, "base = None; legal: a scheduler"),
         ({"render_mode": "human"}, "render_mode = 'human'; legal: 'ansi'"),
     ],
-    ids=str,
+    ids=count(),
 )
 def test_bad_options_are_refused_in_words(given: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says) as told:
