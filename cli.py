@@ -172,7 +172,6 @@ class Perf:
 
     def run(self) -> None:
         """Measure, print, write."""
-        configure(x64=True, synchronous=True)
         refuse_unwritable(self.json)
         source = one_source("", self.trace, self.platform, self.files)
         readings = measure(source, self.quick, serverless=self.trace is None)

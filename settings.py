@@ -10,9 +10,9 @@ from .scenarios.checks import check_flag
 def configure(x64: bool = True, synchronous: bool = False) -> None:
     """Choose 64-bit (`x64`) or 32-bit floats for all of JAX in this process; call it before anything else.
 
-    `synchronous` is what single environment steps on a CPU want: a call runs on the thread that makes it, and its parts
-    one after the other, which saves small programs more thread switches than they win; independent calls may still run
-    on threads of their own. The part of it that JAX reads when it starts is the environment variable `PJRT_NPROC`.
+    `synchronous` is for processes that step one environment on a CPU: a call runs on the thread that makes it, and its
+    parts one after the other, which saves small programs more thread switches than parallel parts would win. Batches
+    and benchmarks are slower with it: JAX is told, by the environment variable `PJRT_NPROC`, to use one thread in all.
 
     In 64 bits the cluster equals PAL's public simulator job by job; the `varigym` command uses them. 32 bits are
     JAX's own default and what learners want.

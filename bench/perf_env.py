@@ -7,8 +7,10 @@ started anew. REST and COMMIT cost most in the cluster, so their share stands be
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 import jax
@@ -24,6 +26,7 @@ from ..envs.cluster.options import EnvOptions
 from ..envs.cluster.state import World
 from ..envs.gym import SchedulingEnv
 from ..envs.vector import SchedulingVectorEnv
+from ..settings import configure
 
 LANES, THREADS = 64, 2
 COMPILED_STEPS = 200
@@ -36,10 +39,17 @@ def cluster_rates(bank: Bank, base: Base, seconds: float) -> dict[str, Rate]:
     single, batch = GpuClusterEnv(bank, base), GpuClusterVectorEnv(bank, base, LANES, None, AutoresetMode.SAME_STEP)
     rest = single.kind.process.space.rest
     return {
-        "single": single_rate(single, rest, seconds),
+        "single": in_own_process(single_rate, single, rest, seconds),
         "batched": compiled_rate(bank, base, seconds),
         "host_stepped": host_stepped_rate(batch, rest, seconds),
     }
+
+
+def in_own_process(measure: Callable[..., Rate], *arguments: Any) -> Rate:
+    """`measure(*arguments)` where JAX is set up for one environment at a time: it cannot be for batches as well."""
+    settings = (jnp.zeros(0, float).dtype == jnp.float64, True)
+    with ProcessPoolExecutor(1, get_context("spawn"), configure, settings) as pool:
+        return pool.submit(measure, *arguments).result()
 
 
 def single_rate(env: SchedulingEnv[Any], passive: int, seconds: float) -> Rate:

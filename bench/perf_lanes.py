@@ -23,7 +23,7 @@ from ..policies.serverless.catalog import find_scheduler
 from ..policies.serverless.scheduler import Scheduler
 from ..scenarios.catalog import TRAIN, find_serverless
 from ..scenarios.serverless_source import windowed
-from .perf_env import LANES, THREADS, host_stepped_rate, single_rate
+from .perf_env import LANES, THREADS, host_stepped_rate, in_own_process, single_rate
 from .timing import Reading
 
 SETTING, BASE, WINDOW_S, WORLDS = "relaxed-heavy", "esg", 20.0, 8
@@ -38,7 +38,7 @@ def lane_readings(seconds: float) -> list[Reading]:
     wait = ServerlessOptions().process(bank, base).wait
     batch = ServerlessGpuVectorEnv(bank, base, LANES, None, AutoresetMode.SAME_STEP)
     rates = {
-        "single": single_rate(ServerlessGpuEnv(bank, base), wait, seconds),
+        "single": in_own_process(single_rate, ServerlessGpuEnv(bank, base), wait, seconds),
         "batched": host_stepped_rate(batch, wait, seconds),
     }
     return [
