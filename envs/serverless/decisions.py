@@ -173,10 +173,11 @@ def _leave(world: World, state: State, site: Site, count: jax.Array) -> State:
 def _log_row(state: State, site: Site, task: Task, action: jax.Array) -> jax.Array:
     """A task, or a request given up: then no invoker, no time, a batch of one."""
     serves = task.starts
-    times = [task.start, task.end, task.billed, task.is_cold.astype(jnp.int32)]
-    head = [jnp.where(serves, x, rest) for x, rest in zip(times, (state.now, state.now, 0, 0), strict=True)]
+    zero = jnp.int32(0)
+    times = jnp.stack([task.start, task.end, task.billed, task.is_cold.astype(jnp.int32)])
+    head = jnp.where(serves, times, jnp.stack([state.now, state.now, zero, zero]))
     row = [site.queue, jnp.where(serves, task.invoker, -1), action, jnp.where(serves, task.count, 1)]
-    return jnp.concatenate([jnp.stack([*head, *row]), site.request])
+    return jnp.concatenate([head, jnp.stack(row), site.request])
 
 
 def _write_log(log: Log, row: jax.Array, wanted: jax.Array) -> Log:
