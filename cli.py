@@ -153,7 +153,9 @@ class Bench:
         sweeps = suite.sweeps if untouched else ()
         show_results(results, console(), sweeps)
         if self.out:
-            write_report(self.out / "report.html", results, f"varigym bench {self.suite}", sweeps)
+            own = bool(self.scenarios and self.policies)
+            title = "varigym bench" if own else f"varigym bench {self.suite}"
+            write_report(self.out / "report.html", results, title, sweeps)
             console().print(f"rows: {self.out / 'rows.csv'}, report: {self.out / 'report.html'}", markup=False)
 
 

@@ -13,7 +13,7 @@ from .kinds import SERVERLESS
 ROW, LEFT, WIDTH = 24, 280, 1000
 """Pixels of a row, of the names beside it, and of the whole."""
 MOST = 3.0
-"""Latency / SLO at the right edge; what lies beyond is drawn there."""
+"""Latency / SLO at the right edge; what lies beyond is drawn there, with its figure."""
 BOX = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 COLOUR = "#4477aa"
 
@@ -48,11 +48,13 @@ def _boxes(results: Results, scenario: str) -> str:
 
 def _box(y: float, quantiles: list[float]) -> str:
     low, first, median, third, high, last = (_x(value) for value in quantiles)
+    beyond = quantiles[-1] > MOST
     return (
         f'<line x1="{low}" x2="{high}" y1="{y}" y2="{y}" stroke="{COLOUR}"/>'
         f'<rect x="{first}" width="{max(third - first, 1):.1f}" y="{y - 7}" height="14" fill="{COLOUR}" opacity=".5"/>'
         f'<line x1="{median}" x2="{median}" y1="{y - 7}" y2="{y + 7}" stroke="#000"/>'
         f'<circle cx="{last}" cy="{y}" r="3" fill="{COLOUR}"/>'
+        + (f'<text x="{WIDTH - 26}" y="{y - 6}" text-anchor="end">99 %: {quantiles[-1]:.1f}</text>' if beyond else "")
     )
 
 

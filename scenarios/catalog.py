@@ -150,7 +150,9 @@ def find_scenario(text: str) -> Source:
     """
     name = text.split(":", maxsplit=1)[0]
     if name in SERVERLESS:
-        raise InputError(f"scenario '{name}' is a serverless platform; legal here: {', '.join(CLUSTER)}")
+        raise InputError(
+            f"scenario '{name}' is a serverless platform (find_serverless); legal here: {', '.join(CLUSTER)}"
+        )
     if name not in CLUSTER:
         raise unknown_name("scenario", name, SCENARIOS)
     return _set_all(CLUSTER[name].make(text), text)
@@ -194,19 +196,19 @@ def knobs(source: Source | ServerlessSource) -> dict[str, tuple[str, object]]:
 
 
 def _set_all(source: AnySource, text: str) -> AnySource:
+    """All knobs at once, so that their order does not matter. Raises `InputError`."""
+    available, parts = knobs(source), dict[str, dict[str, object]]()
     for setting in text.split(":")[1:]:
-        source = _set(source, setting)
-    return source
-
-
-def _set(source: AnySource, setting: str) -> AnySource:
-    key, _, text = setting.partition("=")
-    available = knobs(source)
-    if key not in available:
-        raise unknown_name(f"knob of {source.name.split(':')[0]}", key, available)
-    part, present = available[key]
-    changed = replace(getattr(source, part), **{key: _parse(key, text, present)})
-    return replace(source, **{part: changed})  # type: ignore[type-var]
+        key, _, value = setting.partition("=")
+        if key not in available:
+            raise unknown_name(f"knob of {source.name.split(':')[0]}", key, available)
+        part, present = available[key]
+        given = parts.setdefault(part, {})
+        if key in given:
+            raise InputError(f"scenario '{text}': {key} is given twice")
+        given[key] = _parse(key, value, present)
+    changed = {part: replace(getattr(source, part), **given) for part, given in parts.items()}
+    return replace(source, **changed)  # type: ignore[type-var]
 
 
 SWITCH = {"true": True, "false": False, "on": True, "off": False, "yes": True, "no": False, "1": True, "0": False}

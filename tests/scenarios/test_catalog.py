@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from varigym.scenarios.catalog import CLUSTER, HELD_OUT, TRAIN, VALIDATION, find_scenario, knobs
+from varigym.scenarios.catalog import CLUSTER, HELD_OUT, TRAIN, VALIDATION, find_scenario, find_serverless, knobs
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.source import Source
 from varigym.scenarios.types import ClusterScenario, Compat, make_jobs, with_tracked
@@ -86,8 +86,12 @@ def test_the_locality_penalty_may_differ_by_class() -> None:
     assert world.locality_penalty.tolist() == [1.16, 1.0, 1.5, 1.1]
 
 
-def test_the_last_of_equal_knobs_holds() -> None:
-    assert find_scenario("tiny:restart_s=1:restart_s=2").build(0).restart_s == 2.0
+def test_a_knob_is_given_once_and_their_order_does_not_matter() -> None:
+    with pytest.raises(InputError, match="restart_s is given twice"):
+        find_scenario("tiny:restart_s=1:restart_s=2")
+    low, high = "gap_low_ms=20", "gap_high_ms=33.6"
+    worlds = [find_serverless(f"relaxed-heavy:measured_s=2:{a}:{b}").build(0) for a, b in ((low, high), (high, low))]
+    assert worlds[0].data_hash == worlds[1].data_hash
 
 
 @pytest.mark.parametrize(

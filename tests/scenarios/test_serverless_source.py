@@ -26,7 +26,10 @@ SHORT = ":warmup_s=2:measured_s=8:drain_s=1"
 
 
 def build(text: str, seed: int = 5) -> ServerlessScenario:
-    return find_serverless(text).build(seed)
+    """The last of equal knobs holds."""
+    name, *settings = text.split(":")
+    last = {setting.split("=")[0]: setting for setting in settings}
+    return find_serverless(":".join([name, *last.values()])).build(seed)
 
 
 def load(scenario: ServerlessScenario) -> float:
@@ -243,7 +246,7 @@ def test_the_two_kinds_are_told_apart() -> None:
     assert isinstance(find_source("tiny:restart_s=3").build(0), ClusterScenario)
     assert isinstance(find_source("tiny-serverless:warm=0").build(0), ServerlessScenario)
     assert isinstance(find_scenario("sia-64"), Synthetic)
-    with pytest.raises(InputError, match="'strict-heavy' is a serverless platform; legal here: tiny, sia-64"):
+    with pytest.raises(InputError, match="'strict-heavy' is a serverless platform .find_serverless.; legal here: tiny, sia-64"):
         find_scenario("strict-heavy:warm=0")
     with pytest.raises(InputError, match="'sia-64' is a training cluster; legal here: tiny-serverless, strict-light"):
         find_serverless("sia-64:nodes=3")
