@@ -60,8 +60,15 @@ class ServerlessFiles:
         requests, window_ms = self._requests(workflows, seed)
         horizon_ms = window_ms[1] + 1000 * self.drain_s
         scenario = assemble(self.name, self.platform, grid, functions, workflows, requests, window_ms, horizon_ms)
-        self.remarks.extend(text for text in (*remarks, *scenario.remarks) if text not in self.remarks)
+        told = (*remarks, *scenario.remarks, *self._own_remarks())
+        self.remarks.extend(text for text in told if text not in self.remarks)
         return scenario
+
+    def _own_remarks(self) -> list[str]:
+        """What of the files and the platform does not come through."""
+        if self.platform.slo_factor == ServerlessPlatform().slo_factor:
+            return []
+        return [f"slo_factor = {self.platform.slo_factor:g} is not used: {self.workflows} states every SLO"]
 
     def history(self) -> None:
         """None."""
