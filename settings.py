@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 
 from .scenarios.checks import check_flag
+
+IN_ORDER = "--xla_cpu_enable_concurrency_optimized_scheduler=false"
+"""Flag of XLA: order the parts of a program for one thread, not for many."""
+KNOWS_IN_ORDER = "0.10."
+"""Versions of jaxlib that are known to have it; a flag that XLA does not know ends the process."""
 
 
 def configure(x64: bool = True, synchronous: bool = False) -> None:
@@ -12,7 +18,8 @@ def configure(x64: bool = True, synchronous: bool = False) -> None:
 
     `synchronous` is for processes that step one environment on a CPU: a call runs on the thread that makes it, and its
     parts one after the other, which saves small programs more thread switches than parallel parts would win. Batches
-    and benchmarks are slower with it: JAX is told, by the environment variable `PJRT_NPROC`, to use one thread in all.
+    and benchmarks are slower with it: JAX is told to use one thread in all, by the environment variables `PJRT_NPROC` and
+    `XLA_FLAGS`.
 
     In 64 bits the cluster equals PAL's public simulator job by job; the `varigym` command uses them. 32 bits are
     JAX's own default and what learners want.
@@ -25,3 +32,6 @@ def configure(x64: bool = True, synchronous: bool = False) -> None:
     jax.config.update("jax_cpu_enable_async_dispatch", not synchronous)
     if synchronous:
         os.environ["PJRT_NPROC"] = "1"
+        flags = os.environ.get("XLA_FLAGS", "")
+        if version("jaxlib").startswith(KNOWS_IN_ORDER) and IN_ORDER not in flags:
+            os.environ["XLA_FLAGS"] = f"{flags} {IN_ORDER}".strip()
