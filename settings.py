@@ -18,8 +18,8 @@ def configure(x64: bool = True, synchronous: bool = False) -> None:
 
     `synchronous` is for processes that step one environment on a CPU: a call runs on the thread that makes it, and its
     parts one after the other, which saves small programs more thread switches than parallel parts would win. Batches
-    and benchmarks are slower with it: JAX is told to use one thread in all, by the environment variables `PJRT_NPROC` and
-    `XLA_FLAGS`.
+    and benchmarks are slower with it: JAX is told to use one thread in all, by the environment variables `PJRT_NPROC`
+    and `XLA_FLAGS`.
 
     In 64 bits the cluster equals PAL's public simulator job by job; the `varigym` command uses them. 32 bits are
     JAX's own default and what learners want.
