@@ -15,8 +15,7 @@ import numpy as np
 
 from ...envs.serverless.bank import Bank
 from ...envs.serverless.state import World
-from ...scenarios.checks import check_flag, check_number, check_whole
-from ...scenarios.errors import InputError
+from ...scenarios.checks import as_member, check_flag, check_number, check_whole
 from ...scenarios.types import Bools, Ints
 from .costs import NO_PATH
 from .fallback import best_effort, give_up
@@ -85,7 +84,7 @@ class Esg:
         check_whole("group", self.group, 1, 31)
         check_whole("retries", self.retries, -1, 10**6)
         for name, kind in (("candidates", Candidates), ("later_batch", LaterBatch), ("no_path", NoPath)):
-            object.__setattr__(self, name, _member(name, getattr(self, name), kind))
+            object.__setattr__(self, name, as_member(name, getattr(self, name), kind))
         for name in ("rescue", "replan", "sharing", "batching", "locality"):
             check_flag(name, getattr(self, name))
 
@@ -173,10 +172,3 @@ def _fallback(esg: Esg, time: Ints, cost: Ints, batch: Ints, allowed: Bools) -> 
         order = best_effort(time[own], cost[own], batch[own], int(size))
         rank[own[order]] = np.arange(len(order))
     return rank
-
-
-def _member(name: str, value: Any, kind: type[StrEnum]) -> StrEnum:
-    try:
-        return kind(value)
-    except ValueError:
-        raise InputError(f"{name} = '{value}'; legal: {', '.join(kind)}") from None

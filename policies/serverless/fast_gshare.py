@@ -22,7 +22,7 @@ from ...envs.serverless.view import Decision, View
 from ...envs.serverless.world import fastest_ticks
 from ...scenarios.checks import check_flag, check_number, check_whole
 from .esg import without_locality
-from .scheduler import SchedulerProgram, best_of, serve_or_wait
+from .scheduler import SchedulerProgram, best_of, serve_or_wait, unless_lost
 from .tables import by_queue, platform_tables
 
 
@@ -107,9 +107,8 @@ def choose(data: GShareData, view: View) -> Decision:
     config = jnp.where(planned, config, fastest)
     ready = jnp.where(planned, view.legal[jnp.minimum(config, gain.shape[0] - 1)], can_fastest)
 
-    lost = data.gives_up & (view.slack < data.remaining[view.queue])
-    cheap, can = best_of(data.cheap[view.queue], view.legal)
-    return serve_or_wait(jnp.where(lost, cheap, config), jnp.where(lost, can, ready), gain.shape[0])
+    config, ready, _ = unless_lost(data, view, config, ready)
+    return serve_or_wait(config, ready, gain.shape[0])
 
 
 def scores(data: GShareData, view: View) -> jax.Array:

@@ -21,7 +21,7 @@ from ...envs.serverless.state import TICKS_PER_S, World
 from ...envs.serverless.view import Decision, View
 from ...envs.serverless.world import fastest_ticks
 from ...scenarios.checks import check_flag, check_number
-from .scheduler import SchedulerProgram, best_of, serve_or_wait
+from .scheduler import SchedulerProgram, best_of, serve_or_wait, unless_lost
 from .tables import by_queue, platform_tables
 
 SPARE = 1.001
@@ -135,9 +135,8 @@ def choose(data: InflessData, view: View) -> Decision:
     config = jnp.where(now[1], now[0], fastest[0])
     ready = jnp.where(found, now[1] & ~gathers, fastest[1])
 
-    lost = data.gives_up & (view.slack < data.remaining[view.queue])
-    cheap, can = best_of(data.cheap[view.queue], view.legal)
-    return serve_or_wait(jnp.where(lost, cheap, config), jnp.where(lost, can, ready), cre.shape[0])
+    config, ready, _ = unless_lost(data, view, config, ready)
+    return serve_or_wait(config, ready, cre.shape[0])
 
 
 def scores(data: InflessData, view: View) -> jax.Array:

@@ -27,7 +27,7 @@ from ...scenarios.types import Ints
 from .aquatope import PLAN_SEEDS, AquatopeSettings, aquatope_plans
 from .orion import Search, as_search, plan_orion
 from .planning import PlanProblem
-from .scheduler import best_of, serve_or_wait
+from .scheduler import best_of, serve_or_wait, unless_lost
 from .tables import PlatformTables, platform_tables
 
 
@@ -88,9 +88,7 @@ def follow(data: PlanData, view: View, planned: jax.Array) -> Decision:
     usable = view.legal & within & (data.vgpu <= data.vgpu[planned]) & (same | ~data.strict)
     config, found = best_of(jnp.where(same, 0, FARTHER) + _distance(data, planned), usable)
 
-    lost = data.gives_up & (view.slack < data.remaining[view.queue])
-    cheap, can = best_of(data.cheap[view.queue], view.legal)
-    config, found = jnp.where(lost, cheap, config), jnp.where(lost, can, found)
+    config, found, lost = unless_lost(data, view, config, found)
     return serve_or_wait(config, found, data.batch.shape[0], missed=(config != planned) & ~lost)
 
 

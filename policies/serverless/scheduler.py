@@ -72,6 +72,34 @@ def folded(x: jax.Array) -> jax.Array:
     return x.reshape(-1, row)
 
 
+class LostData(Protocol):
+    """What a scheduler needs to know of requests that are lost."""
+
+    @property
+    def gives_up(self) -> jax.Array:
+        """Whether to spend as little as possible on them [] bool."""
+        ...
+
+    @property
+    def remaining(self) -> jax.Array:
+        """Fewest ticks to the end of the workflow [Q]."""
+        ...
+
+    @property
+    def cheap(self) -> jax.Array:
+        """Rank of configurations by cost per job [Q, X]."""
+        ...
+
+
+def unless_lost(
+    data: LostData, view: View, config: jax.Array, found: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """(configuration, whether there is one, whether the request is lost): for a lost one the cheapest that can run."""
+    lost = data.gives_up & (view.slack < data.remaining[view.queue])
+    cheap, can = best_of(data.cheap[view.queue], view.legal)
+    return jnp.where(lost, cheap, config), jnp.where(lost, can, found), lost
+
+
 def serve_or_wait(config: jax.Array, found: jax.Array, configs: int, missed: jax.Array | None = None) -> Decision:
     """The configuration where one was found, else WAIT."""
     no = jnp.bool_(False)
