@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import interrupts as interrupts
 from .registration import register_all
 
 if TYPE_CHECKING:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..scenarios.catalog import HELD_OUT
+from ..scenarios.catalog import HELD_OUT, VALIDATION
 from ..scenarios.errors import InputError
 from .experiment import Grid, Results, run_grid, usual_baseline
 from .kinds import find_policy_of, kind_of
 from .simulate import as_source
+
+MOST_SEEDS = VALIDATION.first - 1
+"""A larger number is the seed of a bank, given by mistake as how many there are."""
 
 
 def compare(
@@ -24,14 +27,15 @@ def compare(
     """Run every policy on the same worlds; `show_results(results)` prints the tables.
 
     `scenarios` (names, sources or scenarios of your own) are all clusters or all serverless platforms; `policies` are
-    names of their catalog or policy objects. `baseline` is what ratios are taken to: by default `fifo+packed+sticky` or
-    `esg`, or the first policy where that is not run.
+    names of their catalog or policy objects. `seeds` is how *many* seeds are run, from `seed_start` on: `seeds=3` runs
+    200000, 200001 and 200002 (`simulate` takes the seeds themselves). `baseline` is what ratios are taken to, one of
+    the policies: by default `fifo+packed+sticky` or `esg`, or the first policy where that is not run.
     With `out`, rows go to `out/rows.csv` as they finish and a later call continues there. Raises `InputError`.
     """
     given = [scenarios] if isinstance(scenarios, str) else scenarios
     deciders = [policies] if isinstance(policies, str) else policies
-    if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
-        raise InputError(f"seeds = {seeds!r}; legal: how many, at least 1 (seed_start says where they begin)")
+    if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
+        raise InputError(f"seeds = {seeds!r}; legal: how many, 1 to {MOST_SEEDS} (seed_start says where they begin)")
     sources = tuple(as_source(scenario) for scenario in given)
     if not sources:
         raise InputError("no scenario to run; at least one is needed")
@@ -43,4 +47,6 @@ def compare(
         seeds=tuple(range(seed_start, seed_start + seeds)),
         baseline=baseline or usual_baseline(chosen, kind.usual_baseline),
     )
+    if baseline:
+        grid.check_baseline()
     return run_grid(grid, Path(out) if out is not None else None)

@@ -15,7 +15,7 @@ from ..policies.catalog import ORDERS
 from ..scenarios.errors import InputError
 from .kinds import CLUSTER, BenchKind, find_policy_of, kind_of
 from .provenance import commit, version
-from .rows import ResultRow, RowStore
+from .rows import ResultRow, RowStore, unit_of
 from .simulate import build_worlds
 
 SAME_ORDER = "ORDER"
@@ -60,6 +60,15 @@ class Grid:
     def size(self) -> int:
         """Episodes."""
         return len(self.sources) * len(self.policies) * len(self.seeds)
+
+    def check_baseline(self) -> None:
+        """Raises `InputError` where nothing would be compared: no policy's baseline is among those to run."""
+        names = [policy.name for policy in self.policies]
+        if not any(self.baseline_of(name) in names for name in names):
+            legal = f"one of {', '.join(names)}"
+            if SAME_ORDER in self.baseline:
+                legal = f"{SAME_ORDER}+... such that one of {', '.join(names)} is meant"
+            raise InputError(f"baseline = '{self.baseline}' is not among the policies to run; legal: {legal}")
 
     def baseline_of(self, policy: str) -> str:
         """Name of the policy that `policy` is compared to; empty where a policy of one's own has no order."""
@@ -145,7 +154,6 @@ class _Worlds:
 
 def _rows(kind: BenchKind, record: Any) -> list[ResultRow]:
     """Rows of one episode; the metrics come last, so that they are all there where the last one is."""
-    units = {metric.name: metric.unit for metric in kind.metrics}
     values = kind.details(record) | {metric.name: metric.of(record) for metric in kind.metrics}
     return [
         ResultRow(
@@ -154,7 +162,7 @@ def _rows(kind: BenchKind, record: Any) -> list[ResultRow]:
             seed=record.seed,
             metric=name,
             value=value,
-            unit=units.get(name.partition("[")[0], "1"),
+            unit=unit_of(name, kind.metrics),
             version=version(),
             commit=commit(),
             data_hash=record.data_hash,

@@ -34,15 +34,23 @@ class ResultRow:
 
 
 COLUMNS = tuple(field.name for field in fields(ResultRow))
+HEADER = ",".join(COLUMNS) + "\n"
+SHARE, MOST_SHARE = "share", 1 + 1e-9
+"""A share is at most 1, which sums of floats may exceed in their last digits; no metric is below 0."""
 Cell = tuple[str, str, int]
 """(scenario, policy, seed)"""
+
+
+def unit_of(name: str, metrics: Sequence[Metric[Any]]) -> str:
+    """Unit of a row: that of its metric, for `METRIC[...]` that of `METRIC`; 1 where there is none of that name."""
+    return next((metric.unit for metric in metrics if metric.name == name.partition("[")[0]), "1")
 
 
 class RowStore:
     """Rows in memory and, with a folder, in `DIR/rows.csv`.
 
     Raises `InputError` where the folder cannot be written or its rows.csv is not one of ours, or of a version that
-    had fewer metrics.
+    had fewer metrics. A file that is empty, or ends within its header, is begun anew.
     """
 
     def __init__(self, folder: Path | None, metrics: Sequence[Metric[Any]]) -> None:
@@ -50,6 +58,7 @@ class RowStore:
 
         A cell is finished when it has all of `metrics`; it may have further rows, which stand before them.
         """
+        self._defined = tuple(metrics)
         self._metrics = tuple(metric.name for metric in metrics)
         self._measured = {metric.name for metric in metrics if metric.measured}
         self._path = folder / "rows.csv" if folder else None
@@ -68,18 +77,26 @@ class RowStore:
         return cell in self._cells
 
     def check(self, cell: Cell, data_hash: str, version: str, commit: str) -> None:
-        """Raises `InputError` where a finished cell came from other data or other code."""
-        row = self._cells[cell][0]
-        for what, stored, now in (
-            ("data", row.data_hash, data_hash),
-            ("version", row.version, version),
-            ("commit", row.commit, commit),
-        ):
-            if stored != now:
-                raise InputError(
-                    f"{self._path}: {cell[0]}, {cell[1]}, seed {cell[2]} was computed with {what} {stored}, now {now}; "
-                    "results would not be comparable, choose another --out"
-                )
+        """Raises `InputError` where a row of a finished cell came from other data or code, or cannot be of its metric.
+
+        Rows carry no checksum: a value that was altered within what its metric can be is not found out.
+        """
+        where = f"{self._path}: {cell[0]}, {cell[1]}, seed {cell[2]}"
+        for row in self._cells[cell]:
+            for what, stored, now in (
+                ("data", row.data_hash, data_hash),
+                ("version", row.version, version),
+                ("commit", row.commit, commit),
+                ("unit", row.unit, unit_of(row.metric, self._defined)),
+            ):
+                if stored != now:
+                    raise InputError(
+                        f"{where} was computed with {what} {stored}, now {now} ({row.metric}); "
+                        "results would not be comparable, choose another --out"
+                    )
+            if row.value < 0 or (row.unit == SHARE and row.value > MOST_SHARE):
+                legal = "0 to 1" if row.unit == SHARE else "0 or more"
+                raise InputError(f"{where}: {row.metric} = {row.value:g}; legal: {legal}; choose another --out")
 
     def add(self, rows: Iterable[ResultRow]) -> None:
         """Keep the rows of finished cells and write them through to the disk."""
@@ -92,19 +109,20 @@ class RowStore:
     def _open(self, path: Path) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
             weakref.finalize(self, os.close, _lock(path.parent))
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"{path}: cannot be used for results ({reason}); choose another --out") from None
-        self._read(path, text)
+        if HEADER.startswith(text.rstrip("\0")):  # nothing, or a run that was killed before it had written a row
+            self._write(path, (), "w")
+        else:
+            self._read(path, text)
 
     def _read(self, path: Path, text: str) -> None:
-        header, *lines = text.splitlines(keepends=True) or [""]
-        if tuple(header.strip().split(",")) != COLUMNS:
-            raise InputError(f"{path}, line 1: not a results file (expected {','.join(COLUMNS)}); choose another --out")
+        header, *lines = text.splitlines(keepends=True)
+        if header.strip() != HEADER.strip():
+            raise InputError(f"{path}, line 1: not a results file (expected {HEADER.strip()}); choose another --out")
         whole = [line for line in lines if line.endswith("\n")]
         for row in _parse(path, whole):
             self._cells.setdefault((row.scenario, row.policy, row.seed), []).append(row)
@@ -139,9 +157,9 @@ class RowStore:
 
     def _write(self, path: Path, rows: Sequence[ResultRow], mode: str) -> None:
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
         if mode == "w":
-            writer.writerow(COLUMNS)
+            text.write(HEADER)
+        writer = csv.writer(text, lineterminator="\n")
         writer.writerows(_cells(row) for row in rows)
         target = path.with_suffix(".tmp") if mode == "w" else path
         try:

@@ -18,6 +18,8 @@ from .kinds import KINDS, find_policy_of, kind_of_world
 def simulate(scenario: Any, policy: Any, seeds: int | Sequence[int] = 0) -> list[Any]:
     """One record per seed: `Record` of `envs.cluster.record` or of `envs.serverless.record`.
 
+    `seeds` are the seeds themselves: `seeds=3` is the one episode of seed 3, `seeds=range(3)` those of 0, 1 and 2
+    (`compare` is told how many instead).
     `scenario` is a catalog name (`sia-64`, `strict-heavy:warm=2`), a source, the path of a cluster's trace, or a
     scenario of your own, which is the same for every seed; `policy` is a name of that kind's catalog or an object.
     Raises `InputError` for names and values that are not legal.
@@ -77,5 +79,5 @@ def as_seeds(seeds: int | Sequence[int]) -> list[int]:
     given: list[object] = list(seeds) if many else [seeds]  # type: ignore[arg-type]
     whole = [int(s) for s in given if isinstance(s, Integral) and not isinstance(s, bool)]
     if not whole or len(whole) < len(given):
-        raise InputError(f"seeds = {seeds!r}; legal: a whole number, or a sequence of at least one")
+        raise InputError(f"seeds = {seeds!r}; legal: a seed, or a sequence of at least one (3: seed 3 alone)")
     return whole

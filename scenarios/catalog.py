@@ -1,4 +1,4 @@
-"""Built-in scenarios, the seeds of the banks, and the grammar `NAME[:KNOB=VALUE...]` of their variants."""
+"""Built-in scenarios, their knobs, and the seeds of the banks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from .arrivals import HEAVY, LIGHT, NORMAL, Arrivals
 from .errors import InputError, unknown_name
+from .knobs import base_name, read_knobs
 from .profiles.measured import MeasuredProfiles
 from .serverless_source import ServerlessPlatform, ServerlessSource, ServerlessSynthetic
 from .shapes import CLASSIFIERS, ESG, FORK_JOIN
@@ -148,7 +149,7 @@ def find_scenario(text: str) -> Source:
 
     Knobs are the fields of the scenario's platform, variability and workload. Raises `InputError`.
     """
-    name = text.split(":", maxsplit=1)[0]
+    name = base_name(text)
     if name in SERVERLESS:
         raise InputError(
             f"scenario '{name}' is a serverless platform (find_serverless); legal here: {', '.join(CLUSTER)}"
@@ -163,7 +164,7 @@ def find_serverless(text: str) -> ServerlessSource:
 
     Knobs are the simple fields of the scenario's platform, profiles, arrivals and noise. Raises `InputError`.
     """
-    name = text.split(":", maxsplit=1)[0]
+    name = base_name(text)
     if name in CLUSTER:
         raise InputError(f"scenario '{name}' is a training cluster; legal here: {', '.join(_WARM)}")
     if name not in SERVERLESS:
@@ -173,7 +174,7 @@ def find_serverless(text: str) -> ServerlessSource:
 
 def find_source(text: str) -> Source | ServerlessSource:
     """The source that `NAME[:KNOB=VALUE...]` names, of either kind. Raises `InputError`."""
-    name = text.split(":", maxsplit=1)[0]
+    name = base_name(text)
     if name not in SCENARIOS:
         raise unknown_name("scenario", name, SCENARIOS)
     return find_serverless(text) if SCENARIOS[name].kind is Kind.SERVERLESS else find_scenario(text)
@@ -197,37 +198,9 @@ def knobs(source: Source | ServerlessSource) -> dict[str, tuple[str, object]]:
 
 def _set_all(source: AnySource, text: str) -> AnySource:
     """All knobs at once, so that their order does not matter. Raises `InputError`."""
-    available, parts = knobs(source), dict[str, dict[str, object]]()
-    for setting in text.split(":")[1:]:
-        key, _, value = setting.partition("=")
-        if key not in available:
-            raise unknown_name(f"knob of {source.name.split(':')[0]}", key, available)
-        part, present = available[key]
-        given = parts.setdefault(part, {})
-        if key in given:
-            raise InputError(f"scenario '{text}': {key} is given twice")
-        given[key] = _parse(key, value, present)
+    homes, parts = knobs(source), dict[str, dict[str, object]]()
+    present = {key: value for key, (_, value) in homes.items()}
+    for key, value in read_knobs("scenario", text, present, tables=("locality_penalty",)).items():
+        parts.setdefault(homes[key][0], {})[key] = value
     changed = {part: replace(getattr(source, part), **given) for part, given in parts.items()}
     return replace(source, **changed)  # type: ignore[type-var]
-
-
-SWITCH = {"true": True, "false": False, "on": True, "off": False, "yes": True, "no": False, "1": True, "0": False}
-
-
-def _parse(key: str, text: str, present: object) -> object:
-    kind = type(present)
-    if key == "locality_penalty" and "=" in text:
-        return text
-    if isinstance(present, bool):
-        if text.lower() not in SWITCH:
-            raise InputError(f"{key} = '{text}'; legal: {', '.join(SWITCH)}")
-        return SWITCH[text.lower()]
-    try:
-        return kind(text)  # type: ignore[call-arg]
-    except ValueError:
-        legal = (
-            ", ".join(kind)
-            if issubclass(kind, StrEnum)
-            else {int: "a whole number", float: "a number"}.get(kind, "text")
-        )
-        raise InputError(f"{key} = '{text}'; legal: {legal}") from None

@@ -3,17 +3,20 @@ from __future__ import annotations
 import csv
 import json
 import math
+import signal
 import subprocess
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
 import pytest
-from varigym import cli
+from varigym import commands
 from varigym.bench.suites import SUITES
 from varigym.cli import main
 from varigym.envs.cluster.metrics import METRICS
 from varigym.envs.serverless.metrics import METRICS as SERVERLESS_METRICS
+from varigym.interrupts import is_command
 from varigym.policies.catalog import ALIASES, ORDERS, PLACEMENTS
 from varigym.policies.serverless.catalog import SCHEDULERS
 from varigym.policies.serverless.catalog import knobs as scheduler_knobs
@@ -252,7 +255,7 @@ def test_an_interrupted_bench_says_how_to_continue(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "run_grid", interrupted)
+    monkeypatch.setattr(commands, "run_grid", interrupted)
     assert run(*TINY_BENCH, "--out", "out") == 130
     said = capsys.readouterr().err
     assert "interrupted; finished rows are in out/rows.csv; the same command continues" in said
@@ -386,6 +389,10 @@ BAD = {
     "bench policy": ((*TINY_BENCH[:3], "--policies", "pal,pall"), "unknown policy 'pall'; did you mean pal"),
     "bench policy twice": ((*TINY_BENCH[:3], "--policies", "pal,fifo+pal"), "policy 'fifo+pal' is given twice"),
     "bench baseline": ((*TINY_BENCH, "--baseline", "ORDER+pall"), "unknown placement 'pall'; did you mean pal"),
+    "bench baseline that is not run": (
+        ("bench", "--scenarios", "tiny-serverless", "--policies", "min-config,esg", "--baseline", "orion"),
+        "baseline = 'orion' is not among the policies to run; legal: one of min-config, esg",
+    ),
     "bench scores": (("bench", "--pm-scores", "scores.csv"), "--pm-scores belongs to --traces"),
     "bench trace": (("bench", "--traces", "none.csv"), "none.csv: cannot be read"),
     "bench seeds 0": ((*TINY_BENCH[:-1], "0"), "seeds = 0; at least one is needed"),
@@ -460,6 +467,39 @@ def test_a_refusal_from_end_to_end(tmp_path: Path) -> None:
     assert done.stderr == "error: seeds = 0; at least one is needed\n"
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("after_s", [0.1, 0.2, 0.4, 0.6])
+def test_an_interrupt_while_the_command_is_still_importing_is_said_in_one_line(tmp_path: Path, after_s: float) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "varigym.cli", "perf"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        time.sleep(after_s)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (130, b"", b"interrupted; nothing was written\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "ours"),
+    [
+        (["/usr/bin/python3", "/home/me/.venv/bin/varigym", "bench", "esg"], True),
+        (["python", "-m", "varigym.cli", "list"], True),
+        (["python", "train.py", "varigym"], False),
+        (["python", "-c", "import varigym"], False),
+        (["python", "-c", "from multiprocessing.spawn import spawn_main; spawn_main()"], False),
+        (["python"], False),
+        ([], False),
+    ],
+)
+def test_only_the_command_listens_from_the_start(words: list[str], ours: bool) -> None:
+    assert is_command(words) is ours
+
+
+def test_main_leaves_the_interrupt_as_it_was() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    assert run("list") == 0
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:

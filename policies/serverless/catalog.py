@@ -1,13 +1,13 @@
-"""Serverless schedulers by name, and the grammar `NAME[:KNOB=VALUE...]` of their variants."""
+"""Serverless schedulers by name, and their knobs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
 from typing import Any
 
-from ...scenarios.errors import InputError, unknown_name
+from ...scenarios.errors import unknown_name
+from ...scenarios.knobs import base_name, read_knobs
 from .esg import Candidates, Esg, NoPath
 from .fast_gshare import FastGShare
 from .infless import Infless
@@ -52,42 +52,16 @@ SCHEDULERS: dict[str, SchedulerEntry] = {
     "max-config": SchedulerEntry(_max_config, "one request on the largest shares"),
 }
 
-_SWITCH = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
-
 
 def find_scheduler(text: str) -> Scheduler:
     """The scheduler that `NAME[:KNOB=VALUE...]` names, e.g. `esg:margin=0.9:k=1`. Raises `InputError`."""
-    name, *settings = text.split(":")
+    name = base_name(text)
     if name not in SCHEDULERS:
         raise unknown_name("scheduler", name, SCHEDULERS)
     scheduler = SCHEDULERS[name].make(text)
-    for setting in settings:
-        key, _, value = setting.partition("=")
-        available = knobs(scheduler)
-        if sum(other.partition("=")[0] == key for other in settings) > 1:
-            raise InputError(f"scheduler '{text}': {key} is given twice")
-        if key not in available:
-            raise unknown_name(f"knob of {name}", key, available)
-        scheduler = replace(scheduler, **{key: _parse(key, value, available[key])})  # type: ignore[type-var]
-    return scheduler
+    return replace(scheduler, **read_knobs("scheduler", text, knobs(scheduler)))  # type: ignore[type-var]
 
 
 def knobs(scheduler: Any) -> dict[str, Any]:
     """Every knob of a scheduler and its value."""
     return {field.name: getattr(scheduler, field.name) for field in fields(scheduler) if field.name != "name"}
-
-
-def _parse(key: str, text: str, present: Any) -> Any:
-    if isinstance(present, bool):
-        if text.lower() not in _SWITCH:
-            raise InputError(f"{key} = '{text}'; legal: {', '.join(_SWITCH)}")
-        return _SWITCH[text.lower()]
-    if isinstance(present, StrEnum):
-        if text not in list(type(present)):
-            raise InputError(f"{key} = '{text}'; legal: {', '.join(type(present))}")
-        return type(present)(text)
-    try:
-        return type(present)(text)
-    except ValueError:
-        legal = {int: "a whole number", float: "a number"}.get(type(present), "text")
-        raise InputError(f"{key} = '{text}'; legal: {legal}") from None

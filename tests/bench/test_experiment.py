@@ -247,6 +247,21 @@ def test_order_in_a_baseline_stands_for_the_order_compared() -> None:
     assert grid(baseline="tiresias").baseline_of("fifo+pal") == "las+packed+sticky"
 
 
+@pytest.mark.parametrize(
+    ("policies", "baseline", "legal"),
+    [
+        (["pal"], "tiresias", "baseline = 'tiresias' is not among the policies to run; legal: one of fifo[+]pal"),
+        (["pal", "las+pal"], "ORDER+packed", r"legal: ORDER[+]... such that one of fifo[+]pal, las[+]pal is meant"),
+    ],
+)
+def test_a_baseline_that_is_not_run_is_refused_before_anything_runs(
+    policies: list[str], baseline: str, legal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ClusterBench, "run", None)
+    with pytest.raises(InputError, match=legal):
+        varigym.compare("tiny", policies, seeds=1, baseline=baseline)
+
+
 def test_a_policy_of_ones_own_is_compared_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
     @dataclass(frozen=True)
     class Own(Interrupted):
@@ -287,6 +302,7 @@ def test_compare_continues_in_its_folder(tmp_path: Path, monkeypatch: pytest.Mon
         ("tyny", ["pal"], 1, "unknown scenario 'tyny'; did you mean tiny"),
         ("tiny", ["pall"], 1, "unknown policy 'pall'; did you mean pal"),
         ("tiny", ["pal"], 0, "seeds"),
+        ("tiny", ["pal"], 200_000, r"seeds = 200000; legal: how many, 1 to 99999 .seed_start says where they begin"),
         ("tiny", [], 1, "no policy"),
         ([], ["pal"], 1, "no scenario"),
     ],

@@ -268,3 +268,53 @@ def test_further_rows_of_a_cell_are_kept_and_are_not_missed(tmp_path: Path) -> N
     assert store(tmp_path).rows == [further, *cell(1), *cell(2)]
     (tmp_path / "rows.csv").write_text(HEADER + "tiny,fifo+pal,1,hit_rate[by workflow],1.0,s,0.1.0,abc,d4\n")
     assert store(tmp_path).rows == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        (6, "0.2.0", r"was computed with version 0.2.0, now 0.1.0 \(makespan_s\)"),
+        (7, "def", r"was computed with commit def, now abc \(makespan_s\)"),
+        (8, "other", r"was computed with data other, now d41d8c \(makespan_s\)"),
+        (5, "h", r"was computed with unit h, now s \(makespan_s\)"),
+        (4, "-1.5", "makespan_s = -1.5; legal: 0 or more"),
+    ],
+)
+def test_every_row_of_a_cell_is_checked_not_its_first_alone(
+    two_cells: Path, column: int, value: str, message: str
+) -> None:
+    lines = two_cells.read_text().splitlines()
+    cells = lines[4].split(",")
+    assert (cells[2], cells[3]) == ("2", NAMES[1])
+    cells[column] = value
+    two_cells.write_text("\n".join([*lines[:4], ",".join(cells), ""]))
+    again = store(two_cells.parent)
+    again.check(("tiny", "fifo+pal", 1), "d41d8c", "0.1.0", "abc")
+    with pytest.raises(InputError, match=rf"{two_cells}: tiny, fifo\+pal, seed 2.*{message}"):
+        again.check(("tiny", "fifo+pal", 2), "d41d8c", "0.1.0", "abc")
+
+
+@pytest.mark.parametrize(
+    ("value", "legal"), [(0.0, True), (1.0, True), (1 + 2e-16, True), (1.01, False), (-0.1, False)]
+)
+def test_a_share_is_at_most_one(tmp_path: Path, value: float, legal: bool) -> None:
+    shares = [Metric("hit_rate", "share", Better.HIGHER, "", lambda record: 0.0)]
+    rows = [replace(cell(1, value)[0], metric=name, unit="share") for name in ("hit_rate[one]", "hit_rate")]
+    RowStore(tmp_path, shares).add(rows)
+    again = RowStore(tmp_path, shares)
+    if legal:
+        again.check(("tiny", "fifo+pal", 1), "d41d8c", "0.1.0", "abc")
+        return
+    with pytest.raises(InputError, match=rf"hit_rate\[one\] = {value:g}; legal: 0 to 1; choose another --out"):
+        again.check(("tiny", "fifo+pal", 1), "d41d8c", "0.1.0", "abc")
+
+
+@pytest.mark.parametrize("begun", ["", HEADER[:7], HEADER[:-1], "\0" * 40])
+def test_a_file_whose_first_write_was_cut_off_is_begun_anew(tmp_path: Path, begun: str) -> None:
+    (tmp_path / "rows.csv").write_text(begun)
+    fresh = store(tmp_path)
+    assert fresh.rows == []
+    fresh.add(cell(1))
+    del fresh
+    assert store(tmp_path).rows == cell(1)
+    assert (tmp_path / "rows.csv").read_text().startswith(HEADER)
