@@ -46,7 +46,10 @@ class Arrivals:
 
     def __post_init__(self) -> None:
         check_number("gap_low_ms", self.gap_low_ms, 0, MOST_MS, above=True)
-        check_number("gap_high_ms", self.gap_high_ms, self.gap_low_ms, MOST_MS)
+        check_number("gap_high_ms", self.gap_high_ms, 0, MOST_MS)
+        if self.gap_high_ms < self.gap_low_ms:
+            least = f"a finite number >= {self.gap_low_ms:g} (gap_low_ms)"
+            raise InputError(f"gap_high_ms = {self.gap_high_ms}; legal: {least} and <= {MOST_MS:g}")
         for name in ("load", "burst_rate", "lull_rate"):
             check_number(name, getattr(self, name), 1e-3, 1e3)
         for name in ("burst_s", "lull_s", "warmup_s", "drain_s"):
@@ -56,7 +59,8 @@ class Arrivals:
         if self._most_gaps > MOST_REQUESTS:
             raise InputError(
                 f"up to {self._most_gaps:.3g} requests would arrive; legal: at most {MOST_REQUESTS:,}; "
-                "use longer gaps, less load or a shorter window"
+                "use longer gaps (gap_low_ms), less load (load, burst_rate, lull_rate) or a shorter window (warmup_s, "
+                "measured_s)"
             )
 
     @property
@@ -69,12 +73,26 @@ class Arrivals:
         """End of the simulation."""
         return self.window_ms[1] + 1000.0 * self.drain_s
 
+    @property
+    def longest_gap_s(self) -> float:
+        """No window that is longer is without a request."""
+        slowest = min(self.burst_rate, self.lull_rate) if self.burst_s else STEADY
+        return self.gap_high_ms / (self.load * slowest) / 1000
+
     def draw(self, gaps: np.random.Generator, mix: np.random.Generator, workflows: int) -> tuple[Floats, Ints]:
-        """Arrival times in ms, up to the end of the window, and the workflow of each [R]."""
+        """Arrival times in ms, up to the end of the window, and the workflow of each [R].
+
+        Raises `InputError` where none is in the window.
+        """
         draws = int(self._most_gaps)
         gap_ms = self.gap_low_ms + (self.gap_high_ms - self.gap_low_ms) * gaps.random(draws)
         arrival_ms = self._bursty(gap_ms / self.load) if self.burst_s else np.cumsum(gap_ms / self.load)
         arrival_ms = arrival_ms[arrival_ms < self.window_ms[1]]
+        if not (arrival_ms >= self.window_ms[0]).any():
+            raise InputError(
+                f"measured_s = {self.measured_s}: no request arrives in the measured window; legal: any window longer "
+                f"than {self.longest_gap_s:g} s, the longest gap (gap_high_ms, over load and rate)"
+            )
         return arrival_ms, (mix.random(len(arrival_ms)) * workflows).astype(np.int32)
 
     def _bursty(self, gap_ms: Floats) -> Floats:

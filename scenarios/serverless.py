@@ -213,8 +213,8 @@ def _check_invokers(scenario: ServerlessScenario) -> None:
     vcpu, vgpu = max(scenario.grid.vcpus), max(scenario.grid.vgpus)
     if not ((scenario.vcpu >= vcpu) & (scenario.vgpu >= vgpu)).any():
         raise InputError(
-            f"no invoker can hold a configuration of {vcpu} vCPU and {vgpu} vGPU (at most "
-            f"{scenario.vcpu.max()} and {scenario.vgpu.max()} are there); use larger invokers or a smaller grid"
+            f"no invoker can hold a configuration of {vcpu} vCPU and {vgpu} vGPU (vcpu and vgpu are at most "
+            f"{scenario.vcpu.max()} and {scenario.vgpu.max()}); use larger invokers or a smaller grid"
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .arrivals import Arrivals
 from .checks import check_number, check_whole
 from .configs import ConfigGrid
-from .errors import unknown_name
+from .errors import InputError, unknown_name
 from .noise import Noise
 from .profiles.functions import LawProfiles
 from .requests import Requests, make_requests
@@ -155,11 +155,14 @@ class ServerlessSynthetic:
 def windowed(source: Any, window_s: float) -> Any:
     """The same source in windows of `window_s`: no warm-up, no drain, so that an episode is cut off under load.
 
-    A source without a law of arrivals, or a scenario, keeps its own length. Raises `InputError`.
+    A source without a law of arrivals, or a scenario, keeps its own length. Raises `InputError`, also for a window in
+    which some seed may have no request.
     """
     check_number("window_s", window_s, 0, MOST_MS / 1000, above=True)
     if not isinstance(source, ServerlessSynthetic) or not isinstance(source.arrivals, Arrivals):
         return source
+    if window_s <= (gap_s := source.arrivals.longest_gap_s):
+        raise InputError(f"window_s = {window_s}; legal: longer than {gap_s:g} s, the longest gap between requests")
     return replace(source, arrivals=replace(source.arrivals, warmup_s=0.0, measured_s=window_s, drain_s=0.0))
 
 

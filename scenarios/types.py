@@ -215,7 +215,7 @@ def _check_values(scenario: ClusterScenario) -> None:
     if last_s / scenario.round_s > MAX_ROUND:
         raise InputError(
             f"times reach {last_s:.3g} s, over {MAX_ROUND:,} rounds of {scenario.round_s} s; "
-            "use shorter times or longer rounds"
+            "use shorter times or longer rounds (round_s, restart_s, locality_penalty)"
         )
 
 

@@ -110,7 +110,9 @@ class Synergy:
         _positive("load_per_h", self.load_per_h)
         _within("warm_up", self.warm_up, 0, MOST_JOBS)
         _within("tracked", self.tracked, 1, MOST_JOBS)
-        _within("jobs", self.jobs, self.warm_up + self.tracked, MOST_JOBS)
+        if self.jobs < (least := self.warm_up + self.tracked):
+            raise InputError(f"jobs = {self.jobs}; legal: {least} (warm_up + tracked) to {MOST_JOBS}")
+        _within("jobs", self.jobs, 1, MOST_JOBS)
 
     def draw(self, rng: np.random.Generator, gpus: int, compat: Compat) -> Jobs:
         """Durations 60 * 10^u s, u uniform on [3, 4] for every fifth job and on [1.5, 3] else (Gavel's law)."""

@@ -12,7 +12,7 @@ from ..checks import check_number
 from ..configs import GRIDS, ConfigGrid
 from ..errors import InputError, unknown_name
 from ..workflows import Function
-from .law import Law
+from .law import MOST_EXPONENT, Law
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class LawProfiles:
     def __post_init__(self) -> None:
         if not isinstance(self.grid, ConfigGrid) and self.grid not in GRIDS:
             raise unknown_name("grid", str(self.grid), GRIDS)
-        check_number("exponent_scale", self.exponent_scale, 0, 10)
+        steepest = max((known.law.vgpu_exponent for known in self.functions.values()), default=0.0)
+        check_number("exponent_scale", self.exponent_scale, 0, min(10, MOST_EXPONENT / max(steepest, 1e-9)))
         check_number("s_shift", self.s_shift, -1, 1)
         for name, known in self.functions.items():
             if known.law.batch_slope + self.s_shift < 0:

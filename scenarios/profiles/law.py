@@ -9,6 +9,8 @@ from ..configs import ConfigGrid
 from ..types import Floats, Ints
 from ..workflows import MOST_MS
 
+MOST_EXPONENT = 4.0
+"""Largest legal exponent or slope."""
 MOST_USEFUL_VCPU = 4
 """The CPU part gains nothing from more vCPUs."""
 BATCH_SLOPE_CPU = 0.9
@@ -38,7 +40,7 @@ class Law:
         check_number("t0_ms", self.t0_ms, 0, MOST_MS, above=True)
         check_number("gpu_share", self.gpu_share, 0, 1)
         for name in ("vgpu_exponent", "vcpu_exponent", "batch_slope"):
-            check_number(name, getattr(self, name), 0, 4)
+            check_number(name, getattr(self, name), 0, MOST_EXPONENT)
 
     def latency_ms(self, grid: ConfigGrid) -> Floats:
         """Mean latency of a batch under each configuration [X]."""

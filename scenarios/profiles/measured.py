@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from ..checks import check_number, check_whole
 from ..configs import ConfigGrid
-from ..errors import unknown_name
-from ..workflows import Function
+from ..errors import InputError, unknown_name
+from ..workflows import MOST_MB, MOST_MS, Function
+from .law import MOST_EXPONENT
 from .mig import MigTable, with_vcpus
 
 SOURCE = "ParvaGPU profiles"
@@ -92,11 +93,18 @@ class MeasuredProfiles:
     def __post_init__(self) -> None:
         check_whole("images", self.images, 1, 1024)
         check_number("gpu_share", self.gpu_share, 0.01, 1)
-        check_number("vcpu_exponent", self.vcpu_exponent, 0, 4)
+        check_number("vcpu_exponent", self.vcpu_exponent, 0, MOST_EXPONENT)
+        check_number("cold_start_ms", self.cold_start_ms, 0, MOST_MS)
+        check_number("image_mb", self.image_mb, 0, MOST_MB / self.images)
 
     def function(self, name: str) -> Function:
         """The profile of a model. Raises `InputError` where there is none, or it lacks a configuration."""
         if name not in self.tables:
             raise unknown_name("function", name, self.tables)
-        latency_ms = with_vcpus(self.tables[name], self.configs, self.images, self.gpu_share, self.vcpu_exponent)
+        try:
+            latency_ms = with_vcpus(self.tables[name], self.configs, self.images, self.gpu_share, self.vcpu_exponent)
+        except InputError as error:
+            raise InputError(
+                f"images = {self.images}, in batches of {self.configs.batches} requests: {error}"
+            ) from None
         return Function(name, latency_ms, self.cold_start_ms, self.image_mb * self.images)

@@ -21,11 +21,11 @@ def read_latency_table(path: Path) -> tuple[ConfigGrid, tuple[Function, ...], li
     """The grid that the rows span, the functions in order of appearance, and remarks.
 
     Columns `function,batch,vcpu,vgpu,latency_ms[,cold_start_ms][,input_mb]`, one row per function and configuration.
-    Raises `InputError` where a configuration is missing.
+    Raises `InputError` where a configuration is missing, with the line where its function begins.
     """
     rows = read_rows(path, [*KEY, "latency_ms"])
     refuse_duplicates(rows, KEY, _key)
-    grid = ConfigGrid(*(tuple(sorted({_share(row, axis) for row in rows})) for axis in AXES))
+    grid = _grid(path, rows)
     by_name: dict[str, list[Row]] = {}
     for row in rows:
         by_name.setdefault(row.text("function"), []).append(row)
@@ -34,16 +34,26 @@ def read_latency_table(path: Path) -> tuple[ConfigGrid, tuple[Function, ...], li
     return grid, tuple(_function(path, name, own, grid) for name, own in by_name.items()), remarks
 
 
+def _grid(path: Path, rows: list[Row]) -> ConfigGrid:
+    smallest = min(rows, key=lambda row: _share(row, "batch"))
+    try:
+        return ConfigGrid(*(tuple(sorted({_share(row, axis) for row in rows})) for axis in AXES))
+    except InputError as error:
+        where = f"{path}, line {smallest.line}" if _share(smallest, "batch") > 1 else path
+        raise InputError(f"{where}: {error}") from None
+
+
 def _function(path: Path, name: str, rows: list[Row], grid: ConfigGrid) -> Function:
     latency_ms = np.full(grid.size, np.nan)
     for row in rows:
         latency_ms[grid.index(*(_share(row, axis) for axis in AXES))] = row.number("latency_ms", 0, MOST_MS, above=True)
     missing = np.flatnonzero(np.isnan(latency_ms))
     if len(missing):
-        first = missing[0]
+        x = missing[0]
         raise InputError(
-            f"{path}: function '{name}' has no row for batch {grid.batch[first]}, vcpu {grid.vcpu[first]}, "
-            f"vgpu {grid.vgpu[first]} ({len(missing)} of {grid.size} missing); legal: every combination in the file"
+            f"{path}, line {rows[0].line}: function '{name}' has no row for batch {grid.batch[x]}, "
+            f"vcpu {grid.vcpu[x]}, vgpu {grid.vgpu[x]} ({len(missing)} of {grid.size} missing); "
+            "legal: every combination in the file"
         )
     return Function(name, latency_ms, _constant(rows, "cold_start_ms"), _constant(rows, "input_mb"))
 

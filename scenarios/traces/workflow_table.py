@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from ..errors import InputError, unknown_name
-from ..workflows import MOST_MS, Workflow
+from ..workflows import MOST_MS, MOST_PREDECESSORS, Workflow
 from .csv_table import Row, read_rows, refuse_duplicates
 
 COLUMNS = ("workflow", "stage", "function", "after", "slo_ms")
@@ -35,8 +35,9 @@ def _workflow(path: Path, name: str, rows: list[Row], functions: Sequence[str]) 
     try:
         return Workflow(name, tuple(_function(row, functions) for row in stages), edges, _slo_ms(rows))
     except InputError as error:
-        where = "" if str(error).startswith(str(path)) else f"{path}: "
-        raise InputError(f"{where}{error}{_numbering(number) if where else ''}") from None
+        if str(error).startswith(str(path)):
+            raise
+        raise InputError(f"{path}, line {_culprit(stages).line}: {error}{_numbering(number)}") from None
 
 
 def _sorted(path: Path, name: str, rows: list[Row]) -> list[Row]:
@@ -50,7 +51,9 @@ def _sorted(path: Path, name: str, rows: list[Row]) -> list[Row]:
     try:
         sorter.prepare()
     except CycleError as error:
-        raise InputError(f"{path}: workflow {name} has a cycle: {' -> '.join(error.args[1])}") from None
+        cycle = error.args[1]
+        where = f"{path}, line {rows[line[cycle[0]]].line}"
+        raise InputError(f"{where}: workflow {name} has a cycle: {' -> '.join(cycle)}") from None
     stages: list[Row] = []
     ready: list[str] = []
     while sorter.is_active():
@@ -68,6 +71,15 @@ def _after(row: Row) -> list[str]:
     if "" in names or len(set(names)) < len(names):
         raise row.error("after", "distinct stages, separated by +, or nothing")
     return names
+
+
+def _culprit(stages: list[Row]) -> Row:
+    """The line that makes these stages, in topological order, no workflow: an entry or exit too many, or the first."""
+    awaited = {before for row in stages for before in _after(row)}
+    for number, row in enumerate(stages):
+        if (number and not _after(row)) or len(_after(row)) > MOST_PREDECESSORS:
+            return row
+    return next((row for row in stages[:-1] if row.text("stage") not in awaited), stages[0])
 
 
 def _function(row: Row, functions: Sequence[str]) -> int:

@@ -109,5 +109,21 @@ def test_a_bad_row_is_refused_by_file_line_value_and_rule(write: WriteFile, row:
     ],
 )
 def test_a_table_that_is_not_complete_is_refused(write: WriteFile, content: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_latency_table(write(content))
+    path = write(content)
+    with pytest.raises(InputError, match=message) as refusal:
+        read_latency_table(path)
+    assert str(refusal.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ((*ROWS[:5], *ROWS[6:]), next(k for k, row in enumerate((*ROWS[:5], *ROWS[6:])) if row[0] == "b") + 2),
+        (("a,4,1,1,9", "a,2,1,1,5"), 3),
+    ],
+)
+def test_what_is_missing_is_refused_by_line(write: WriteFile, rows: tuple[str, ...], line: int) -> None:
+    path = write(table(*rows))
+    with pytest.raises(InputError) as refusal:
+        read_latency_table(path)
+    assert str(refusal.value).startswith(f"{path}, line {line}: ")

@@ -17,6 +17,7 @@ from varigym.scenarios.catalog import (
 )
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.serverless import TRANSFERS, Scan, ServerlessScenario
+from varigym.scenarios.serverless_source import windowed
 from varigym.scenarios.source import Synthetic
 from varigym.scenarios.types import ClusterScenario
 
@@ -231,6 +232,35 @@ def test_an_impossible_slo_is_remarked() -> None:
 def test_a_bad_knob_is_refused_with_what_is_legal(setting: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         build(f"strict-heavy:{setting}")
+
+
+@pytest.mark.parametrize(
+    ("name", "knob", "value", "legal"),
+    [
+        ("strict-heavy", "exponent_scale", "10", r"exponent_scale = 10.0; legal: .* <= 5\.33"),
+        ("strict-heavy", "vcpu", "1", r"\(vcpu and vgpu are at most 1 and 7\)"),
+        ("strict-heavy", "vgpu", "1", r"\(vcpu and vgpu are at most 16 and 1\)"),
+        ("strict-heavy", "gap_low_ms", "100", r"gap_high_ms = 16.8; legal: a finite number >= 100 \(gap_low_ms\)"),
+        ("burst", "burst_rate", "100", r"up to 3.6e\+06 requests would arrive; .*burst_rate"),
+        ("burst", "measured_s", "1e-9", r"^measured_s = 1e-09: no request .*; legal: .* longer than 0\.024 s"),
+        ("measured-strict-heavy", "gap_high_ms", "1e6", "no request arrives .* longer than 1000 s.*gap_high_ms"),
+        ("measured-strict-heavy", "images", "10", "^images = 10, .*legal: batches of 1, 2, 4, 8, 16, 32"),
+        ("measured-strict-heavy", "image_mb", "-1", "^image_mb = -1.0; legal: .* >= 0 and <= 125000"),
+        ("measured-strict-heavy", "cold_start_ms", "1e8", "^cold_start_ms = 100000000.0; legal: .* <= 1e.07"),
+    ],
+)
+def test_what_a_knob_spoils_is_refused_by_the_name_of_the_knob(name: str, knob: str, value: str, legal: str) -> None:
+    with pytest.raises(InputError, match=legal) as refusal:
+        build(f"{name}:{knob}={value}", seed=200_000)
+    assert knob in str(refusal.value)
+
+
+def test_a_window_that_is_too_short_for_a_request_is_refused_by_its_name() -> None:
+    source = find_serverless("burst")
+    with pytest.raises(InputError, match=r"^window_s = 0\.02; legal: longer than 0\.024 s"):
+        windowed(source, 0.02)
+    for seed in range(20):
+        assert windowed(source, 0.0241).build(seed).requests.counted.any()
 
 
 def test_a_bad_seed_is_refused() -> None:

@@ -76,8 +76,24 @@ def test_bad_workflows_are_refused_by_file_and_reason(write: WriteFile, rows: tu
     path = write(table(*rows))
     with pytest.raises(InputError, match=message) as refusal:
         read_workflows(path, FUNCTIONS)
-    assert str(refusal.value).startswith(str(path))
+    assert str(refusal.value).startswith(f"{path}, line ")
     assert str(refusal.value).count(str(path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (("w,a,f,,9", "w,b,g,,9", "w,c,h,a+b,9"), 3),  # two entries: the second
+        (("v,a,f,,9", "w,c,h,a+b,9", "w,b,g,,9", "w,a,f,,9"), 5),  # the earliest line is the entry
+        (("w,a,f,,9", "w,b,g,a,9", "w,c,g,a,9"), 3),  # two exits: the one that nobody waits for
+        (("w,a,f,,9", *(f"w,b{k},g,a,9" for k in range(5)), "w,c,h,b0+b1+b2+b3+b4,9"), 8),
+        (("v,a,f,,9", *(f"w,{k},f,{k - 1 if k else ''},9" for k in range(32))), 3),  # too long: where it begins
+        (("v,a,f,,9", "w,a,f,b,9", "w,b,g,a,9"), "(3|4)"),
+    ],
+)
+def test_a_graph_that_is_no_workflow_is_refused_by_line(write: WriteFile, rows: tuple[str, ...], line: object) -> None:
+    with pytest.raises(InputError, match=rf", line {line}: "):
+        read_workflows(write(table(*rows)), FUNCTIONS)
 
 
 def test_a_file_without_the_columns_is_refused(write: WriteFile) -> None:

@@ -42,7 +42,7 @@ NAN = float("nan")
         ({"window_s": "20"}, "window_s = '20'; legal: a finite number > 0"),
         ({"window_s": True}, "window_s = True; legal: a finite number > 0"),
         ({"window_s": 1e12}, "window_s = 1000000000000.0; legal: a finite number > 0 and <="),
-        ({"scenario": "overload", "window_s": 1e-6}, "number of requests = 0; legal"),
+        ({"scenario": "overload", "window_s": 1e-6}, "window_s = 1e-06; legal: longer than 0.0129231 s"),
         ({"worlds": 0}, "worlds = 0; legal: a whole number, 1 to 100,000"),
         ({"worlds": 1.5}, "worlds = 1.5; legal"),
         ({"worlds": "all"}, "worlds = 'all'; legal"),
