@@ -15,10 +15,15 @@ from ..envs.cluster.action import ActionMode
 from ..envs.cluster.env import ClusterProcess
 from ..envs.cluster.observation import Layout
 from ..envs.serverless.env import ServerlessProcess
-from ..envs.serverless.observation import CONFIG_FEATURES, OTHER_FEATURES
+from ..envs.serverless.observation import CONFIG_FEATURES, QUEUE_FEATURES
+from ..envs.serverless.platform_features import INVOKER_FEATURES, OTHER_FEATURES
 
 CELL_FEATURES = 4
 """Log slowdown, within one node, bin / V, KEEP."""
+ENOUGH = CONFIG_FEATURES.index("the queue holds its batch")
+LEFT = CONFIG_FEATURES.index("slack less it and the fastest later stages over SLO")
+FAR_BELOW = -1e8
+"""Score of what cannot be chosen, as in sb3-contrib: its probability is 0, and its entropy a number."""
 
 
 def scorer_for(process: Any, width: int) -> nn.Module:
@@ -70,31 +75,69 @@ class SlotScorer(nn.Module):
 
 
 class ConfigScorer(nn.Module):
-    """The serverless platform: every configuration by itself, WAIT and DROP from the context."""
+    """The serverless platform: every configuration by itself (on each invoker, where actions name one), WAIT and DROP.
 
-    def __init__(self, process: ServerlessProcess, width: int = 64) -> None:
-        """Networks of `width` hidden units. Raises `ValueError` where actions name invokers."""
+    Only what the queue can fill is scored. What is left of the SLO decides at thresholds that lie within a hundredth
+    of it, so it is given to the network as waves of doubling frequency too.
+    """
+
+    frequency: Tensor
+
+    def __init__(self, process: ServerlessProcess, width: int = 64, waves: int = 8) -> None:
+        """Networks of `width` hidden units; `waves` frequencies of what is left of the SLO."""
         super().__init__()
-        if process.choose_invoker:
-            raise ValueError("ConfigScorer scores configurations; make the environment with choose_invoker=False")
-        around = process.sizes["queue"] + process.sizes["platform"]
-        self.other = nn.Sequential(nn.Linear(len(OTHER_FEATURES), width), nn.ReLU())
-        self.context = nn.Sequential(nn.Linear(around + width, width), nn.ReLU())
-        row = len(CONFIG_FEATURES) + width
-        self.encode = nn.Sequential(nn.Linear(row, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
+        self.targets, self.width = process.targets, width
+        around = process.sizes["queue"] + process.sizes["platform"] + 2 * waves
+        self.other = nn.Sequential(nn.Linear(len(OTHER_FEATURES), width // 2), nn.ReLU())
+        self.context = nn.Sequential(nn.Linear(around + width // 2, width), nn.ReLU(), nn.Linear(width, width))
+        self.config = nn.Linear(len(CONFIG_FEATURES) + 2 * waves, width)
+        self.encode = nn.Sequential(nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
         self.score = nn.Linear(width, 1)
-        self.finish = nn.Linear(2 * width, 2)
+        self.finish = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, 2))
+        if process.choose_invoker:
+            self.invoker = nn.Linear(len(INVOKER_FEATURES), width)
+            self.pair = nn.Linear(width, width)
+        self.register_buffer("frequency", torch.pi * 2.0 ** torch.arange(waves))
 
     def forward(self, parts: dict[str, Tensor]) -> Tensor:
         """Logits [B, actions] from the parts of observations, -inf where `action_mask` is 0."""
+        return self.judge(parts)[0].masked_fill(parts["action_mask"] == 0, -torch.inf)
+
+    def judge(self, parts: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """(scores [B, actions], `FAR_BELOW` for what was not scored; what was seen [B, 2 width], for a critic)."""
         configs = parts["configs"].unflatten(1, (-1, len(CONFIG_FEATURES)))
-        others = self.other(parts["others"].unflatten(1, (-1, len(OTHER_FEATURES)))).max(dim=1).values
-        context = self.context(torch.cat([parts["queue"], parts["platform"], others], dim=1))
-        spread = context[:, None, :].expand(-1, configs.shape[1], -1)
-        hidden = self.encode(torch.cat([configs, spread], dim=2))
-        ends = self.finish(torch.cat([context, hidden.max(dim=1).values], dim=1))
-        logits = torch.cat([self.score(hidden).squeeze(2), ends], dim=1)
-        return logits.masked_fill(parts["action_mask"] == 0, -torch.inf)
+        context = self.context(self._around(parts))
+        lane, number = torch.nonzero(configs[:, :, ENOUGH] > 0, as_tuple=True)
+        rows = configs[lane, number]
+        hidden = self.encode(self.config(torch.cat([rows, self._waves(rows[:, LEFT])], dim=1)) + context[lane])
+        pooled = torch.zeros_like(context).scatter_reduce(0, lane[:, None].expand_as(hidden), hidden, "amax")
+        seen = torch.cat([context, pooled], dim=1)
+        blank = context.new_full((len(context), configs.shape[1] * self.targets), FAR_BELOW)
+        at, score = self._scores(parts, lane, number, hidden)
+        return torch.cat([blank.index_put(at, score), self.finish(seen)], dim=1), seen
+
+    def _around(self, parts: dict[str, Tensor]) -> Tensor:
+        """Everything but the candidates, in a row [B, ...]."""
+        queue, others = parts["queue"], parts["others"].unflatten(1, (-1, len(OTHER_FEATURES)))
+        waves = self._waves(queue[:, QUEUE_FEATURES.index("slack over SLO")])
+        return torch.cat([queue, parts["platform"], waves, self.other(others).max(dim=1).values], dim=1)
+
+    def _scores(
+        self, parts: dict[str, Tensor], lane: Tensor, number: Tensor, hidden: Tensor
+    ) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        """((lane, action), score) of the rows; of their legal invokers, where actions name one."""
+        if self.targets == 1:
+            return (lane, number), self.score(hidden).squeeze(1)
+        mask = parts["action_mask"][:, :-2].unflatten(1, (-1, self.targets))
+        row, invoker = torch.nonzero(mask[lane, number] > 0, as_tuple=True)
+        places = self.invoker(parts["invokers"].unflatten(1, (self.targets, -1)))
+        pair = torch.relu(self.pair(hidden)[row] + places[lane[row], invoker])
+        return (lane[row], number[row] * self.targets + invoker), self.score(pair).squeeze(1)
+
+    def _waves(self, share: Tensor) -> Tensor:
+        """Sines and cosines [N, 2 waves] of a share of the SLO [N]."""
+        angle = share[:, None] * self.frequency
+        return torch.cat([angle.sin(), angle.cos()], dim=1)
 
 
 def _marks(bins: int) -> Tensor:

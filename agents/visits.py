@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..envs.serverless.dispatch import site_of
+from ..envs.serverless.dispatch import invoker_for, site_of
 from ..envs.serverless.env import ServerlessProcess
 from ..envs.serverless.faces import ServerlessGpuEnv
+from ..envs.serverless.layout import shares
 from ..envs.serverless.state import State, World
 from ..envs.serverless.view import observe
 from ..policies.serverless.scheduler import Scheduler
@@ -26,7 +27,8 @@ def demonstrate_visits(
     """One episode of `expert` in `env`, from `reset(seed=seed)`; `world` asks for a world of the bank.
 
     A visit is one decision of a scheduler, so every step is `exact` and the episode is the expert's own, unless the
-    expert changes its worlds (planning time, no locality). Raises `InputError` for what does not fit together.
+    expert changes its worlds (planning time, no locality). Where actions name an invoker it is the dispatch rule's.
+    Raises `InputError` for what does not fit together.
     """
     if not isinstance(env, ServerlessGpuEnv):
         raise InputError(
@@ -34,8 +36,6 @@ def demonstrate_visits(
         )
     if not hasattr(expert, "adapt"):
         raise InputError(f"expert = {expert!r}; legal: a scheduler, as varigym.find_scheduler gives it for a name")
-    if env.kind.options.choose_invoker:
-        raise InputError("choose_invoker = True; legal for demonstrations: False, schedulers leave it to the dispatch")
     observation, info = env.reset(seed=seed, options=None if world is None else {"world": world})
     data, question = expert.bind(env.kind.bank), _Visit(expert.program)
     key = jax.random.key(0 if seed is None else seed)
@@ -57,8 +57,17 @@ class _Visit:
         self, process: ServerlessProcess, world: World, base: Any, state: State, data: Any, memory: Any, key: jax.Array
     ) -> tuple[jax.Array, jax.Array, Any]:
         """(action, score of every action, memory): what it prefers, -inf where it has no opinion."""
-        view = observe(world, state, site_of(world, state))
+        site = site_of(world, state)
+        view = observe(world, state, site)
         lot = jax.random.fold_in(key, state.visits)
         decision, memory = self.program.act(data, view, memory, lot)
         score = self.program.scores(data, view).astype(jnp.float32)
-        return decision.action, jnp.concatenate([score, jnp.full(2, -jnp.inf, jnp.float32)]), memory
+        action, ends = decision.action, jnp.full(2, -jnp.inf, jnp.float32)
+        if not process.choose_invoker:
+            return action, jnp.concatenate([score, ends]), memory
+        configs, invokers = score.shape[0], process.targets
+        where = jax.vmap(lambda x: invoker_for(world, state, site, *shares(world, x))[0])(jnp.arange(configs))
+        at = jnp.minimum(action, configs - 1)
+        named = jnp.where(action < configs, at * invokers + where[at], action - configs + process.wait)
+        pairs = jnp.where(where[:, None] == jnp.arange(invokers)[None], score[:, None], -jnp.inf)
+        return named, jnp.concatenate([pairs.ravel(), ends]), memory

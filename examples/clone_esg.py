@@ -1,4 +1,8 @@
-"""Masked behaviour cloning of ESG on the serverless platform: collect, clone, and compare with the teacher."""
+"""Masked behaviour cloning of ESG on the serverless platform: collect, clone, and compare with the teacher.
+
+The observation shows facts and the opinion of a base scheduler, by default the smallest configuration's: what the
+teacher would do has to be learned.
+"""
 
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -9,6 +13,7 @@ import tyro
 import varigym  # registers the environments
 from varigym.agents.bc import CloneOptions, act, agreement, clone, collect
 from varigym.agents.visits import demonstrate_visits
+from varigym.bench.stats import difference_interval, ratio_interval
 
 
 @dataclass(frozen=True)
@@ -17,16 +22,16 @@ class Args:
 
     teacher: str = "esg"
     scenario: str = "strict-heavy"
-    base: str = "esg"
+    base: str = "min-config"
     """Scheduler whose opinion the observation shows."""
     window_s: float = 20.0
-    episodes: int = 8
+    episodes: int = 6
     """Train worlds that the teacher shows."""
-    visits: int = 3000
+    visits: int = 10_000
     """Most visits of each."""
-    held_out: int = 3
+    held_out: int = 5
     """Held-out worlds for the comparison."""
-    epochs: int = 4
+    epochs: int = 8
     seeds: int = 1
     """Networks to train, each from its own seed."""
 
@@ -43,36 +48,43 @@ def main(args: Args) -> list[tuple[float, float, float]]:
     train, test = make("train", args.episodes), make("held-out", args.held_out)
     shown = (islice(demonstrate_visits(train, expert, seed=0, world=w), args.visits) for w in range(args.episodes))
     data = collect(chain.from_iterable(shown))
-    print(f"{len(data)} visits of {args.teacher}")
+    print(f"{len(data)} visits of {args.teacher}", flush=True)
 
     held, teacher = [], []
     for world in range(args.held_out):
         held.extend(demonstrate_visits(test, expert, seed=0, world=world))
-        teacher.append(test.kind.metrics(test.record()))
-    found = []
+        teacher.append(figures(test))
+    kept, found = collect(held), []
     for seed in range(args.seeds):
         network = clone(train, data, CloneOptions(epochs=args.epochs, seed=seed))
         # WAIT and DROP are always legal: a real choice is one between configurations.
-        agreed = agreement(network, test, collect(held), least=4)
-        pairs = [(follow(test, network, world), teacher[world]) for world in range(args.held_out)]
-        hits = float(np.mean([own["hit_rate"] - other["hit_rate"] for own, other in pairs]))
-        cost = float(np.mean([own["cost_usd_per_request"] / other["cost_usd_per_request"] for own, other in pairs]))
+        agreed = agreement(network, test, kept, least=4)
+        own, other = np.array([follow(test, network, world) for world in range(args.held_out)]).T, np.array(teacher).T
+        hits, cost = difference_interval(own[0], other[0]), ratio_interval(own[1], other[1])
         print(
             f"seed {seed}: agreement on {agreed.states} held-out states {agreed.overall:.2%}, {agreed.by_type}; "
-            f"hit rate {100 * hits:+.2f} points, cost {cost:.4f} of the teacher's"
+            f"hit rate {100 * hits.value:+.2f} [{100 * hits.low:+.2f}, {100 * hits.high:+.2f}] points, "
+            f"cost {cost.value:.4f} [{cost.low:.4f}, {cost.high:.4f}] of the teacher's",
+            flush=True,
         )
-        found.append((agreed.overall, hits, cost))
+        found.append((agreed.overall, hits.value, cost.value))
     return found
 
 
-def follow(env, network, world: int) -> dict[str, float]:
-    """Metrics of a world under the network's most likely actions."""
+def follow(env, network, world: int) -> tuple[float, float]:
+    """Hit rate and cost of a world under the network's most likely actions."""
     observation, _ = env.reset(seed=0, options={"world": world})
     over = False
     while not over:
         observation, _, terminated, truncated, _ = env.step(act(network, observation))
         over = terminated or truncated
-    return env.kind.metrics(env.record())
+    return figures(env)
+
+
+def figures(env) -> tuple[float, float]:
+    """Hit rate and cost per served request of the episode so far."""
+    metrics = env.kind.metrics(env.record())
+    return metrics["hit_rate"], metrics["cost_usd_per_request"]
 
 
 if __name__ == "__main__":

@@ -49,7 +49,9 @@ class ServerlessOptions:
         first = bank.scenarios[0]
         most = max(_most_at_once(scenario) for scenario in bank.scenarios)
         return ServerlessProcess(
-            layout=Layout(first.grid.size, first.invokers, len(first.queues), max(first.grid.vgpus)),
+            layout=Layout(
+                first.grid.size, first.invokers, len(first.queues), max(first.grid.vgpus), self.choose_invoker
+            ),
             base=base.program,
             choose_invoker=self.choose_invoker,
             drop=self.drop,

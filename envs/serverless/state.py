@@ -40,6 +40,8 @@ class World:
     predecessors: jax.Array  # [Q, P] int32 stage, -1 for none
     entry_queue: jax.Array  # [A] int32
     fastest_ticks: jax.Array  # [Q] int32 fewest from here to the end of the workflow, whatever the cost
+    cheapest_usd: jax.Array  # [Q] float least cost of a job from here to the end, however long it takes
+    stages_left: jax.Array  # [Q] int32 on the longest way from here to the end, this one included
     transfer_ticks: jax.Array  # [Q, 2, L*P+1] int32 by local / remote and pieces
     # functions
     latency_ticks: jax.Array  # [F, X] int32 mean run time of a batch

@@ -63,6 +63,29 @@ def fastest_ticks(scenario: ServerlessScenario) -> NDArray[np.int32]:
     return np.array(found, np.int32)
 
 
+def cheapest_usd(scenario: ServerlessScenario) -> NDArray[np.float64]:
+    """Least that a job costs from each queue's stage to the end of its workflow [Q], branches included."""
+    least = (latency_ticks(scenario) * usd_per_tick(scenario) / scenario.grid.batch).min(axis=1)
+    found: list[float] = []
+    for workflow in scenario.workflows:
+        ahead: list[set[int]] = [set()] * workflow.stages
+        for stage in reversed(range(workflow.stages)):
+            ahead[stage] = {stage}.union(*(ahead[s] for s in workflow.successors[stage]))
+        found += [sum(float(least[workflow.functions[s]]) for s in stages) for stages in ahead]
+    return np.array(found)
+
+
+def stages_left(scenario: ServerlessScenario) -> NDArray[np.int32]:
+    """Stages on the longest way from each queue's stage to the end of its workflow [Q], its own included."""
+    found: list[int] = []
+    for workflow in scenario.workflows:
+        left = [1] * workflow.stages
+        for stage in reversed(range(workflow.stages)):
+            left[stage] = 1 + max((left[s] for s in workflow.successors[stage]), default=0)
+        found += left
+    return np.array(found, np.int32)
+
+
 def with_plan_delay(worlds: World, ticks: jax.Array) -> World:
     """The same worlds where requests join their first queue that much after their arrival."""
     return replace(worlds, plan_delay=jnp.broadcast_to(ticks, worlds.plan_delay.shape))
@@ -149,6 +172,8 @@ def _queues(scenario: ServerlessScenario) -> dict[str, NDArray[np.generic]]:
         "predecessors": _table(before),
         "entry_queue": first[:-1].astype(np.int32),
         "fastest_ticks": fastest_ticks(scenario),
+        "cheapest_usd": cheapest_usd(scenario),
+        "stages_left": stages_left(scenario),
         "transfer_ticks": np.stack(
             [_transfer(scenario, f, len(p), max(map(len, before))) for f, p in zip(function, before, strict=True)]
         ),

@@ -10,7 +10,7 @@ import pytest
 import torch
 import varigym
 from serverless_small import WORLDS, make, same, small_world
-from varigym.agents.bc import CloneOptions, act, agreement, clone, collect
+from varigym.agents.bc import CloneOptions, Demonstrations, act, agreement, clone, collect
 from varigym.agents.networks import ConfigScorer, scorer_for
 from varigym.agents.visits import demonstrate_visits
 from varigym.envs.serverless.bank import make_bank
@@ -18,6 +18,7 @@ from varigym.envs.serverless.episode import run_episodes
 from varigym.envs.serverless.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
 from varigym.envs.serverless.metrics import metrics_of
 from varigym.envs.serverless.options import ServerlessOptions
+from varigym.envs.serverless.platform_features import INVOKER_FEATURES
 from varigym.envs.serverless.record import Record, make_record
 from varigym.registration import make_cluster
 from varigym.scenarios.configs import ConfigGrid
@@ -76,6 +77,26 @@ def test_steps_replay_to_the_same_episode_and_show_what_the_environment_shows(en
     np.testing.assert_array_equal(env.record().requests.finish_ms, finish_ms)  # type: ignore[union-attr]
 
 
+def test_where_actions_name_invokers_a_demonstration_names_the_dispatch_s(env: ServerlessGpuEnv) -> None:
+    expert = varigym.find_scheduler("esg")
+    named = ServerlessGpuEnv(env.kind.bank, env.kind.base, ServerlessOptions(log=True, choose_invoker=True))
+    configs, invokers = named.kind.process.layout.configs, named.kind.process.targets
+    for world in range(3):
+        plain = list(demonstrate_visits(env, expert, seed=0, world=world))
+        steps = list(demonstrate_visits(named, expert, seed=0, world=world))
+        assert env.record().tasks.invoker.tolist() == named.record().tasks.invoker.tolist()  # type: ignore[union-attr]
+        for own, other in zip(plain, steps, strict=True):
+            assert other.mask[other.action]
+            served = own.action < configs
+            assert (
+                other.action // invokers == own.action
+                if served
+                else other.action - own.action == len(other.mask) - len(own.mask)
+            )
+            assert not served or other.score[other.action] == other.score.max() == own.score[own.action]
+            assert np.isfinite(other.score).sum() == np.isfinite(own.score).sum()
+
+
 def test_what_does_not_fit_together_is_refused(env: ServerlessGpuEnv) -> None:
     expert = varigym.find_scheduler("esg")
     kind = env.kind
@@ -86,8 +107,6 @@ def test_what_does_not_fit_together_is_refused(env: ServerlessGpuEnv) -> None:
     for stranger in ("esg", None, varigym.find_policy("fifo+pal")):
         with pytest.raises(InputError, match=r"expert = .*; legal: a scheduler, as varigym.find_scheduler"):
             next(demonstrate_visits(env, stranger))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="choose_invoker = True; legal for demonstrations: False"):
-        next(demonstrate_visits(make(1), expert))
 
 
 # --- cloning
@@ -127,28 +146,61 @@ def test_one_network_fits_all_grids_and_numbers_of_queues(env: ServerlessGpuEnv)
     functions = tuple(replace(f, latency_ms=np.full(grid.size, 5.0)) for f in small.functions)
     wide = replace(small, grid=grid, functions=functions)
     larger = ServerlessGpuEnv(make_bank([wide]), varigym.find_scheduler("min-config"))
-    rng = np.random.default_rng(0)
     for other in (env, chain, larger):
         process = other.kind.process
         shapes = {name: part.shape for name, part in scorer_for(process, 8).state_dict().items()}
         assert shapes == {name: part.shape for name, part in network.state_dict().items()}
-        parts = {name: torch.from_numpy(rng.random((5, n), np.float32)) for name, n in process.sizes.items()}
-        logits = network({**parts, "action_mask": torch.ones(5, process.actions)})
+        logits = network(some_parts(process, 5))
         assert logits.shape == (5, process.actions)
         assert torch.isfinite(logits).all()
-    with pytest.raises(ValueError, match="choose_invoker=False"):
-        ConfigScorer(make(1).kind.process)
     with pytest.raises(ValueError, match="no network for"):
         scorer_for(object(), 8)
 
 
-def test_a_configuration_s_place_among_the_others_does_not_matter(env: ServerlessGpuEnv) -> None:
-    process = env.kind.process
-    rng, order = np.random.default_rng(0), np.random.default_rng(1).permutation(process.layout.configs)
-    parts = {name: torch.from_numpy(rng.random((3, n), np.float32)) for name, n in process.sizes.items()}
-    parts["action_mask"] = torch.ones(3, process.actions)
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_configuration_s_place_among_the_others_does_not_matter(number: int) -> None:
+    process = make(number).kind.process
+    order = np.random.default_rng(1).permutation(process.layout.configs)
+    parts = some_parts(process, 3)
     moved = {**parts, "configs": parts["configs"].unflatten(1, (len(order), -1))[:, order].flatten(1)}
     network = ConfigScorer(process, 8)
-    logits, other = network(parts), network(moved)
-    torch.testing.assert_close(logits[:, :-2][:, order], other[:, :-2])
-    torch.testing.assert_close(logits[:, -2:], other[:, -2:])
+    logits, other = (network(seen)[:, :-2].unflatten(1, (len(order), -1)) for seen in (parts, moved))
+    torch.testing.assert_close(logits[:, order], other)
+    torch.testing.assert_close(network(parts)[:, -2:], network(moved)[:, -2:])
+
+
+def test_an_invoker_s_place_among_the_others_does_not_matter() -> None:
+    process = make(1).kind.process
+    parts, targets = some_parts(process, 3), process.targets
+    order = np.random.default_rng(1).permutation(targets)[::-1].copy()
+    moved = {**parts, "invokers": parts["invokers"].unflatten(1, (targets, -1))[:, order].flatten(1)}
+    network = ConfigScorer(process, 8)
+    logits, other = (network(seen)[:, :-2].unflatten(1, (-1, targets)) for seen in (parts, moved))
+    assert not torch.equal(logits[..., 0], logits[..., 1])
+    torch.testing.assert_close(logits[..., order], other)
+
+
+def test_a_choice_of_an_invoker_is_learned() -> None:
+    """The first configuration that is legal, on the legal invoker that comes first in the function's walk."""
+    env = make(1)
+    data = collect(
+        step for world in range(4) for step in demonstrate_visits(env, varigym.find_scheduler("esg"), 0, world)
+    )
+    targets = env.kind.process.targets
+    mask = data.parts["action_mask"][:, :-2].reshape(len(data), -1, targets) > 0
+    walk = data.parts["invokers"].reshape(len(data), targets, -1)[
+        ..., INVOKER_FEATURES.index("place in the function's walk")
+    ]
+    config = mask.any(axis=2).argmax(axis=1)
+    place = np.where(mask[np.arange(len(data)), config], walk, 9).argmin(axis=1)
+    wanted = Demonstrations(data.parts, config * targets + place)
+    assert len(set(place.tolist())) == targets
+    found = agreement(clone(env, wanted, CloneOptions(epochs=20, batch=32, width=16)), env, wanted, least=4)
+    assert found.overall > 0.97
+
+
+def some_parts(process: Any, states: int) -> dict[str, torch.Tensor]:
+    """Parts of observations that no environment shows, all actions legal."""
+    rng = np.random.default_rng(0)
+    parts = {name: torch.from_numpy(rng.random((states, n), np.float32)) for name, n in process.sizes.items() if n}
+    return {**parts, "action_mask": torch.ones(states, process.actions)}
