@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -111,8 +111,9 @@ def go_on(
     data: Any,
     clairvoyant: jax.Array,
     key: jax.Array,
+    enough: Callable[[State], jax.Array] = lambda state: jnp.bool_(False),
 ) -> Carry:
-    """Plan and advance until the episode is over or needs more slots (pure)."""
+    """Plan and advance until the episode is over or needs more slots, or it is `enough` (pure)."""
     world = pick(worlds, index)
 
     def step(carry: Carry) -> Carry:
@@ -121,12 +122,18 @@ def go_on(
         owner, memory = program.act(data, observe(world, state, clairvoyant), carry.memory, lot)
         return Carry(advance(world, apply_plan(world, state, owner)), memory, carry.rounds + 1)
 
-    return loop_until(lambda carry: is_over(world, carry.state), step, carry)
+    return loop_until(lambda carry: is_over(world, carry.state) | enough(carry.state), step, carry)
 
 
 def enlarge(program: Program, slots: int, carry: Carry, worlds: World, index: jax.Array) -> Carry:
     """The same moment of the episode with room for `slots` active jobs."""
     return Carry(grow(pick(worlds, index), carry.state, slots), program.grow(carry.memory, slots), carry.rounds)
+
+
+def shrink(program: Program, slots: int, carry: Carry) -> Carry:
+    """The same moment with room for `slots` active jobs, no more of which there are, just after one has ended."""
+    state = replace(carry.state, slots=jax.tree.map(lambda leaf: leaf[:slots], carry.state.slots))
+    return Carry(state, program.grow(carry.memory, slots), carry.rounds)
 
 
 _begin = jax.jit(begin, static_argnums=(0, 1))

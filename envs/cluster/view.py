@@ -27,6 +27,7 @@ class View:
     owner: jax.Array  # [N, P] int32 slot or FREE
     profile: Profile
     locality_penalty: jax.Array  # [C]
+    restart_s: jax.Array  # [] seconds lost when a gang is moved or resumed
     finished: jax.Array  # [] int32 jobs finished so far
     ledger: Ledger
 
@@ -54,6 +55,7 @@ def observe(world: World, state: State, clairvoyant: jax.Array) -> View:
         owner=state.owner,
         profile=state.profile,
         locality_penalty=world.locality_penalty,
+        restart_s=world.restart_s,
         finished=state.finished,
         ledger=state.ledger,
     )

@@ -1,12 +1,16 @@
 """The round's plan of every ORDER+PLACEMENT[+sticky][+backfill] policy: order, admit, place.
 
 One program serves all of them: order and placement are switches, sticky and backfill are conditions, all of
-them array arguments, so that a new combination costs no compilation.
+them array arguments, so that a new combination costs no compilation. A learned rule changes the keys of an order
+and says which gangs stay where they are; its weights are array arguments too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +29,10 @@ PICKS_UNROLL = 8
 """Steps of the admission scan that are compiled as one."""
 
 
+Learned = Callable[[Any, View, History, jax.Array], tuple[jax.Array, jax.Array]]
+"""(weights, view, history, key of the order [A]) -> the key to go by [A], lower goes first; gangs to keep [A] bool."""
+
+
 @pytree
 class ListData:
     """A bound policy."""
@@ -34,6 +42,7 @@ class ListData:
     sticky: jax.Array  # [] bool
     backfill: jax.Array  # [] bool
     history: History
+    weights: Any = None  # of a `Learned` rule, where the program has one
 
 
 @pytree
@@ -42,10 +51,13 @@ class ListMemory:
 
     sequence: jax.Array  # [A] int32 slots
     history: History
+    keep: jax.Array | None = None  # [A] bool, in slots: who keeps its gang if it goes on, by a `Learned` rule
 
 
 @lru_cache
-def list_program(orders: tuple[Order, ...], placements: tuple[Placement, ...]) -> BaseProgram:
+def list_program(
+    orders: tuple[Order, ...], placements: tuple[Placement, ...], learned: Learned | None = None
+) -> BaseProgram:
     """The program of list policies over these orders and placements; equal arguments give the same object."""
     class_first = tuple(p.class_first for p in placements)
     random = tuple(p.random for p in placements)
@@ -55,14 +67,18 @@ def list_program(orders: tuple[Order, ...], placements: tuple[Placement, ...]) -
         now = order(data, view, memory)
         known = ~view.changed & jnp.all(now.sequence == memory.sequence) & ~jnp.asarray(random)[data.placement]
         # Admission and deterministic placement depend on the order and the running set alone: the same jobs in
-        # the same order get the same plan, and for sticky policies a plan is its own successor.
+        # the same order get the same plan, and for sticky policies a plan is its own successor. Of learned ones
+        # this is the rule: as long as the order stands, nothing moves.
         empty = jnp.full_like(view.owner, FREE)
         return lax.cond(known, lambda *_: view.owner, complete, data, view, now, key, empty), now
 
     def order(data: ListData, view: View, memory: ListMemory) -> ListMemory:
         """What is remembered of this round: the scheduling order and the service history."""
         history = _update_history(data, view, memory)
-        return ListMemory(_sequence(orders, data, view, history, memory.sequence), history)
+        if learned is None:
+            return ListMemory(_sequence(orders, data, view, history, memory.sequence), history)
+        key, keep = learned(data.weights, view, history, _key(orders, data, view, history))
+        return ListMemory(_sorted(view, key, memory.sequence), history, keep)
 
     def complete(data: ListData, view: View, memory: ListMemory, key: jax.Array, plan: jax.Array) -> jax.Array:
         """The plan [N, P] with everything placed that this policy would add to it."""
@@ -71,6 +87,8 @@ def list_program(orders: tuple[Order, ...], placements: tuple[Placement, ...]) -
         demand, running = jnp.where(mine, view.demand, 0)[sequence], (view.running & intact)[sequence]
         free = jnp.sum(plan == FREE, dtype=jnp.int32)
         admission = admit(demand, running & (demand > 0), free, data.sticky, data.backfill)
+        if memory.keep is not None:
+            admission = _keeping(admission, running & memory.keep[sequence])
         by_class = jnp.asarray(class_first)[data.placement]
         return _place(placements, data.placement, by_class, view, sequence, admission, plan, key)
 
@@ -98,12 +116,14 @@ def _beside(plan: jax.Array, view: View) -> tuple[jax.Array, jax.Array]:
 
 
 def _start(data: ListData, slots: int) -> ListMemory:
-    return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=data.history)
+    keep = None if data.weights is None else jnp.zeros(slots, bool)
+    return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=data.history, keep=keep)
 
 
 def _grow(memory: ListMemory, slots: int) -> ListMemory:
     # New arrivals make the next round sort anew, so that the old sequence is not needed.
-    return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=memory.history)
+    keep = None if memory.keep is None else jnp.zeros(slots, bool)
+    return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=memory.history, keep=keep)
 
 
 def _update_history(data: ListData, view: View, memory: ListMemory) -> History:
@@ -115,21 +135,32 @@ def _update_history(data: ListData, view: View, memory: ListMemory) -> History:
     )
 
 
+def _keeping(admission: Admission, keep: jax.Array) -> Admission:
+    """The same jobs run, and those of `keep` [A] that would be placed anew stay where they are."""
+    stay = admission.placed & keep
+    return replace(admission, kept=admission.kept | stay, placed=admission.placed & ~stay)
+
+
 def _sequence(
     orders: tuple[Order, ...], data: ListData, view: View, history: History, previous: jax.Array
 ) -> jax.Array:
+    """Slots in the order's sequence [A]."""
+    slot = jnp.arange(view.demand.shape[0], dtype=jnp.int32)
+    by_arrival = jnp.asarray([order.fixed for order in orders])[data.order] & ~jnp.any(view.promoted)
+    return lax.cond(by_arrival, lambda: slot, lambda: _sorted(view, _key(orders, data, view, history), previous))
+
+
+def _key(orders: tuple[Order, ...], data: ListData, view: View, history: History) -> jax.Array:
+    return lax.switch(data.order, [order.key for order in orders], view, history)
+
+
+def _sorted(view: View, key: jax.Array, previous: jax.Array) -> jax.Array:
     """Slots in scheduling order [A]: promoted jobs, then by key, ties by arrival; empty slots last."""
     slot = jnp.arange(view.demand.shape[0], dtype=jnp.int32)
-
-    def by_key() -> jax.Array:
-        key = lax.switch(data.order, [order.key for order in orders], view, history)
-        group = jnp.where(slot >= view.count, 2, jnp.where(view.promoted, 0, 1)).astype(jnp.int32)
-        # Sorting is what a round spends most on, and often yesterday's order still stands.
-        stands = ~view.changed & _ascending(group[previous], key[previous], previous)
-        return lax.cond(stands, lambda: previous, lambda: lax.sort((group, key, slot), num_keys=3)[2])
-
-    by_arrival = jnp.asarray([order.fixed for order in orders])[data.order] & ~jnp.any(view.promoted)
-    return lax.cond(by_arrival, lambda: slot, by_key)
+    group = jnp.where(slot >= view.count, 2, jnp.where(view.promoted, 0, 1)).astype(jnp.int32)
+    # Sorting is what a round spends most on, and often yesterday's order still stands.
+    stands = ~view.changed & _ascending(group[previous], key[previous], previous)
+    return lax.cond(stands, lambda: previous, lambda: lax.sort((group, key, slot), num_keys=3)[2])
 
 
 def _ascending(group: jax.Array, key: jax.Array, slot: jax.Array) -> jax.Array:
