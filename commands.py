@@ -25,7 +25,7 @@ from .bench.outputs import refuse_unwritable, write_text
 from .bench.perf import as_json, machine, measure
 from .bench.provenance import add_plugin
 from .bench.report import record_table, show_results
-from .bench.simulate import build_worlds, run_policy
+from .bench.simulate import build_worlds, plan_ahead, run_policy
 from .bench.suites import SEEDS, SUITES
 from .bench.terminal import console
 from .interrupts import INTERRUPTED
@@ -75,6 +75,7 @@ class Simulate:
         kind = kind_of_world(world)
         path = self._rows_out(kind)
         policy = find_policy_of(kind, kind.usual_policy if self.policy is None else self.policy)
+        plan_ahead(policy, [world], os.cpu_count() or 1, _note)
         (record,) = run_policy(source, policy, [self.seed], [world])
         _note(*dict.fromkeys([*getattr(source, "remarks", []), *getattr(world, "remarks", [])]))
         console().print(record_table(record, policy))
@@ -152,7 +153,7 @@ class Bench:
         untouched = not (self.scenarios or self.traces or self.platform.given)
         with _progress() as progress:
             task = progress.add_task("episodes", total=grid.size)
-            results = run_grid(grid, self.out, lambda n: progress.advance(task, n), _note)
+            results = run_grid(grid, self.out, lambda n: progress.advance(task, n), _note, os.cpu_count() or 1)
         sweeps = suite.sweeps if untouched else ()
         show_results(results, console(), sweeps)
         if self.out:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import gymnasium
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from .envs.serverless.base import Base as ServerlessBase
     from .envs.serverless.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
     from .envs.serverless.options import ServerlessOptions
+
+    Options = TypeVar("Options", EnvOptions, ServerlessOptions)
 
 CLUSTER, SERVERLESS = "varigym/GpuCluster-v0", "varigym/ServerlessGpu-v0"
 BANKS = ("train", "validation", "held-out")
@@ -55,8 +58,9 @@ def make_cluster(
     for. All other keywords are fields of `EnvOptions`.
     """
     from .envs.cluster.faces import GpuClusterEnv
+    from .envs.cluster.options import EnvOptions
 
-    return GpuClusterEnv(*_parts(scenario, base, bank, worlds, bins), _options(options), render_mode)
+    return GpuClusterEnv(*_parts(scenario, base, bank, worlds, bins), _options(EnvOptions, options), render_mode)
 
 
 def make_cluster_vector(
@@ -72,12 +76,11 @@ def make_cluster_vector(
 ) -> GpuClusterVectorEnv:
     """`gym.make_vec("varigym/GpuCluster-v0", num_envs=B, ...)`: a native batch; keywords as for `make_cluster`."""
     from .envs.cluster.faces import GpuClusterVectorEnv
-    from .scenarios.errors import InputError
+    from .envs.cluster.options import EnvOptions
 
-    if render_mode is not None:
-        raise InputError(f"render_mode = {render_mode!r}; a batch is not rendered, make a single environment")
+    _refuse_picture(render_mode)
     parts = _parts(scenario, base, bank, worlds, bins)
-    return GpuClusterVectorEnv(*parts, num_envs, _options(options), autoreset_mode)
+    return GpuClusterVectorEnv(*parts, num_envs, _options(EnvOptions, options), autoreset_mode)
 
 
 def make_serverless(
@@ -96,9 +99,10 @@ def make_serverless(
     end; None: the scenario's own length. All other keywords are fields of `ServerlessOptions`.
     """
     from .envs.serverless.faces import ServerlessGpuEnv
+    from .envs.serverless.options import ServerlessOptions
 
     parts = _serverless_parts(scenario, base, bank, worlds, window_s)
-    return ServerlessGpuEnv(*parts, _serverless_options(options), render_mode)
+    return ServerlessGpuEnv(*parts, _options(ServerlessOptions, options), render_mode)
 
 
 def make_serverless_vector(
@@ -114,12 +118,11 @@ def make_serverless_vector(
 ) -> ServerlessGpuVectorEnv:
     """`gym.make_vec("varigym/ServerlessGpu-v0", num_envs=B, ...)`: a native batch; keywords as `make_serverless`."""
     from .envs.serverless.faces import ServerlessGpuVectorEnv
-    from .scenarios.errors import InputError
+    from .envs.serverless.options import ServerlessOptions
 
-    if render_mode is not None:
-        raise InputError(f"render_mode = {render_mode!r}; a batch is not rendered, make a single environment")
+    _refuse_picture(render_mode)
     parts = _serverless_parts(scenario, base, bank, worlds, window_s)
-    return ServerlessGpuVectorEnv(*parts, num_envs, _serverless_options(options), autoreset_mode)
+    return ServerlessGpuVectorEnv(*parts, num_envs, _options(ServerlessOptions, options), autoreset_mode)
 
 
 def make_serverless_bank(
@@ -173,19 +176,6 @@ def _parts(scenario: Any, base: str | Base, bank: str, worlds: int, bins: int | 
     return make_bank(scenario, bank, worlds, bins), find_policy(base) if isinstance(base, str) else base
 
 
-def _options(given: dict[str, Any]) -> EnvOptions:
-    from dataclasses import fields
-
-    from .envs.cluster.options import EnvOptions
-    from .scenarios.errors import unknown_name
-
-    names = [field.name for field in fields(EnvOptions)]
-    for name in given:
-        if name not in names:
-            raise unknown_name("environment option", name, names)
-    return EnvOptions(**given)
-
-
 def _serverless_parts(
     scenario: Any, base: str | ServerlessBase, bank: str, worlds: int, window_s: float | None
 ) -> tuple[ServerlessBank, Any]:
@@ -195,14 +185,19 @@ def _serverless_parts(
     return make_serverless_bank(scenario, bank, worlds, window_s), found
 
 
-def _serverless_options(given: dict[str, Any]) -> ServerlessOptions:
-    from dataclasses import fields
-
-    from .envs.serverless.options import ServerlessOptions
+def _options(kind: type[Options], given: dict[str, Any]) -> Options:
+    """The options of an environment from its keywords. Raises `InputError`."""
     from .scenarios.errors import unknown_name
 
-    names = [field.name for field in fields(ServerlessOptions)]
+    names = [field.name for field in fields(kind)]
     for name in given:
         if name not in names:
             raise unknown_name("environment option", name, names)
-    return ServerlessOptions(**given)
+    return kind(**given)
+
+
+def _refuse_picture(render_mode: str | None) -> None:
+    from .scenarios.errors import InputError
+
+    if render_mode is not None:
+        raise InputError(f"render_mode = {render_mode!r}; a batch is not rendered, make a single environment")

@@ -16,7 +16,7 @@ from ..scenarios.errors import InputError
 from .kinds import CLUSTER, BenchKind, find_policy_of, kind_of
 from .provenance import commit, version
 from .rows import ResultRow, RowStore, unit_of
-from .simulate import build_worlds
+from .simulate import build_worlds, plan_ahead
 
 SAME_ORDER = "ORDER"
 """In a cluster baseline's name: the order of the policy that is compared."""
@@ -111,11 +111,16 @@ def run_grid(
     out: Path | None = None,
     progress: Callable[[int], None] = lambda episodes: None,
     note: Callable[[str], None] = lambda text: None,
+    processes: int = 1,
 ) -> Results:
-    """Run what is not yet in `out`; `progress` hears of finished episodes, `note` of what a user should know."""
+    """Run what is not yet in `out`; `progress` hears of finished episodes, `note` of what a user should know.
+
+    Policies that plan for long may do so in `processes` processes, which import the main module again.
+    """
     store = RowStore(out, grid.kind.metrics)
     if store.torn:
         note(f"{out}/rows.csv ended inside a result (an interrupted run); that part is computed again")
+    _plan_ahead(grid, store, processes, note)
     for source in grid.sources:
         worlds = _Worlds(grid, source)
         for remark in worlds.remarks:
@@ -129,6 +134,13 @@ def run_grid(
                 store.add(row for record in worlds.run(policy, todo) for row in _rows(grid.kind, record))
                 progress(len(todo))
     return Results(grid, tuple(store.rows))
+
+
+def _plan_ahead(grid: Grid, store: RowStore, processes: int, note: Callable[[str], None]) -> None:
+    """The plans of all sources at once, where there is something left to run."""
+    for policy in grid.policies:
+        open_ones = (s for s in grid.sources if any((s.name, policy.name, n) not in store for n in grid.seeds))
+        plan_ahead(policy, (source.build(grid.seeds[0]) for source in open_ones), processes, note)
 
 
 class _Worlds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,12 @@ def build_worlds(source: Any, seeds: Sequence[int]) -> list[Any]:
     for seed in seeds:
         check_seed(seed)
     return [source.build(seed) for seed in seeds]
+
+
+def plan_ahead(policy: Any, worlds: Iterable[Any], processes: int, note: Callable[[str], None]) -> None:
+    """Let a policy that plans for long make its plans of these worlds at once, in several processes."""
+    if processes > 1 and hasattr(policy, "plan_ahead"):
+        policy.plan_ahead(list(worlds), processes, note)
 
 
 def run_policy(source: Any, policy: Any, seeds: Sequence[int], worlds: Sequence[Any]) -> list[Any]:

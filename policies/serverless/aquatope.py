@@ -139,20 +139,39 @@ def aquatope_plans(
 
     A file per plan in `folder` (default: the user's cache), named by a hash of everything that decides it.
     """
-    home = (cache_folder() if folder is None else folder) / "aquatope"
-    return tuple(_cached_plan(home, problem, seed, settings) for seed in seeds)
+    return tuple(_cached_plan(problem, seed, settings, folder) for seed in seeds)
 
 
-def _cached_plan(home: Path, problem: PlanProblem, seed: int, settings: AquatopeSettings) -> AquatopePlan:
+def plan_path(problem: PlanProblem, seed: int, settings: AquatopeSettings, folder: Path | None = None) -> Path:
+    """The file that keeps a plan: in `folder`, default the user's cache."""
     parts = repr((FORMAT, problem.digest, seed, settings))
-    path = home / f"{hashlib.sha256(parts.encode()).hexdigest()[:32]}.json"
-    if (found := load(path)) is not None:
-        try:
-            return _read(found, problem)
-        except (KeyError, TypeError, ValueError) as error:
-            refuse(path, f"{type(error).__name__}: {error}")
-    plan = plan_aquatope(problem, seed, settings)
+    home = cache_folder() if folder is None else folder
+    return home / "aquatope" / f"{hashlib.sha256(parts.encode()).hexdigest()[:32]}.json"
+
+
+def kept_plan(path: Path, problem: PlanProblem) -> AquatopePlan | None:
+    """The plan in a file; None where there is none, and with a notice where it cannot be one of this problem."""
+    found = load(path)
+    if found is None:
+        return None
+    try:
+        return _read(found, problem)
+    except (KeyError, TypeError, ValueError) as error:
+        refuse(path, f"{type(error).__name__}: {error}")
+        return None
+
+
+def keep(path: Path, plan: AquatopePlan) -> None:
+    """Write a plan to its file, whole or not at all."""
     store(path, asdict(plan))
+
+
+def _cached_plan(problem: PlanProblem, seed: int, settings: AquatopeSettings, folder: Path | None) -> AquatopePlan:
+    path = plan_path(problem, seed, settings, folder)
+    if (found := kept_plan(path, problem)) is not None:
+        return found
+    plan = plan_aquatope(problem, seed, settings)
+    keep(path, plan)
     return plan
 
 

@@ -12,7 +12,8 @@ from .esg import Candidates, Esg, NoPath
 from .fast_gshare import FastGShare
 from .infless import Infless
 from .orion import Search
-from .plans import AquatopePolicy, FixedPlan, OrionPolicy
+from .planners import AquatopePolicy, OrionPolicy
+from .plans import FixedPlan
 from .scheduler import Scheduler
 
 

@@ -1,4 +1,4 @@
-"""Static plans: one configuration per stage, fixed before the run. Orion, Aquatope, and the two extremes.
+"""Static plans: one configuration per stage, fixed before the run; how they are followed, and the two extremes.
 
 A planned configuration that cannot be used as planned is a *configuration miss* (spec e.7): the batch is larger than
 the queue, or no invoker has room. Then the nearest one that fits is used: the same shares with the largest batch there
@@ -7,7 +7,6 @@ is; else the largest vGPU share, then vCPU share, below the planned ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +18,8 @@ from ...envs.core import pytree
 from ...envs.serverless.bank import Bank
 from ...envs.serverless.state import TICKS_PER_MS, World
 from ...envs.serverless.view import Decision, View
-from ...envs.serverless.world import fastest_ticks, with_plan_delay
-from ...scenarios.checks import check_flag, check_number, check_whole
-from ...scenarios.errors import InputError
-from ...scenarios.noise import Noise
+from ...envs.serverless.world import fastest_ticks
 from ...scenarios.types import Ints
-from .aquatope import PLAN_SEEDS, AquatopeSettings, aquatope_plans
-from .orion import Search, as_search, plan_orion
-from .planning import PlanProblem
 from .scheduler import best_of, serve_or_wait, unless_lost
 from .tables import PlatformTables, platform_tables
 
@@ -109,131 +102,17 @@ class FixedPlan:
         tables = platform_tables(bank)
         grid = tables.scenario.grid
         config = grid.index(1, grid.vcpus[-1], grid.vgpus[-1]) if self.largest else 0
-        return _data(tables, np.full((1, len(tables.function)), config, np.int32), strict=True)
+        return plan_data(tables, np.full((1, len(tables.function)), config, np.int32), strict=True)
 
     def adapt(self, worlds: World, data: PlanData) -> World:
         """The worlds as they are."""
         return worlds
 
 
-@dataclass(frozen=True)
-class OrionPolicy:
-    """Orion (Mahgoub et al., OSDI 2022), adapted: right-sizing by P95, planned once per workflow."""
-
-    name: str
-    search: Search = Search.GREEDY
-    budget: int = 0
-    """Expansions after which the search stops; 0: the search's own default."""
-    planning_ms: float = 0.0
-    """Planning time that every request waits for; 0: planned beforehand."""
-    noise_cv: float = Noise().noise_cv
-    """Spread of run times that the planner believes in."""
-    margin: float = 1.0
-    """Part of the SLO that is planned with."""
-    give_up: bool = False
-    """Spend as little as possible on requests that are lost."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "search", as_search(self.search))
-        check_whole("budget", self.budget, 0, 10**9)
-        check_number("planning_ms", self.planning_ms, 0, 1e5)
-        check_number("noise_cv", self.noise_cv, 0, 1)
-        check_number("margin", self.margin, 0, 10, above=True)
-        check_flag("give_up", self.give_up)
-
-    @property
-    def program(self) -> PlanProgram:
-        """One program for all plans."""
-        return PROGRAM
-
-    def bind(self, bank: Bank) -> PlanData:
-        """A plan per workflow of the bank's platform."""
-        tables = platform_tables(bank)
-        noise = Noise(noise_cv=self.noise_cv)
-
-        def plans(problem: PlanProblem) -> list[tuple[int, ...]]:
-            return [plan_orion(problem, self.search, self.budget or None).configs]
-
-        planned = _by_queue(bank, tables, self.margin, noise, plans)
-        return _data(tables, planned, gives_up=self.give_up, delay_ms=self.planning_ms)
-
-    def adapt(self, worlds: World, data: PlanData) -> World:
-        """Requests join after the planning time."""
-        return with_plan_delay(worlds, data.delay)
-
-
-@dataclass(frozen=True)
-class AquatopePolicy:
-    """Aquatope (Zhou et al., ASPLOS 2023), adapted: Bayesian optimisation per workflow, once, with several plans."""
-
-    name: str
-    runs: int = 20
-    """Runs of the workflow per trial; the release's single run favours plans that were lucky once."""
-    plans: int = PLAN_SEEDS
-    """Plans of different seeds; an episode draws one of them."""
-    noise_cv: float = Noise().noise_cv
-    """Spread of run times that its trials meet."""
-    margin: float = 1.0
-    """Part of the SLO that is planned with."""
-    give_up: bool = False
-    """Spend as little as possible on requests that are lost."""
-
-    def __post_init__(self) -> None:
-        check_whole("plans", self.plans, 1, 100)
-        check_whole("runs", self.runs, 1, 10_000)
-        check_number("noise_cv", self.noise_cv, 0, 1)
-        check_number("margin", self.margin, 0, 10, above=True)
-        check_flag("give_up", self.give_up)
-
-    @property
-    def program(self) -> PlanProgram:
-        """One program for all plans."""
-        return PROGRAM
-
-    def bind(self, bank: Bank) -> PlanData:
-        """Plans per workflow of the bank's platform; from the cache where they were made before."""
-        tables = platform_tables(bank)
-
-        def plans(problem: PlanProblem) -> list[tuple[int, ...]]:
-            settings = AquatopeSettings(runs=self.runs)
-            return [plan.configs for plan in aquatope_plans(problem, range(self.plans), settings)]
-
-        planned = _by_queue(bank, tables, self.margin, Noise(noise_cv=self.noise_cv), plans)
-        return _data(tables, planned, gives_up=self.give_up)
-
-    def adapt(self, worlds: World, data: PlanData) -> World:
-        """The worlds as they are."""
-        return worlds
-
-
-def _by_queue(
-    bank: Bank,
-    tables: PlatformTables,
-    margin: float,
-    noise: Noise,
-    plans: Callable[[PlanProblem], list[tuple[int, ...]]],
-) -> Ints:
-    """Plans [V, Q] of all workflows. Raises `InputError` where the worlds of the bank promise different latencies."""
-    scenario = tables.scenario
-    if any([w.slo_ms for w in s.workflows] != [w.slo_ms for w in scenario.workflows] for s in bank.scenarios):
-        raise InputError("a static plan needs one SLO per workflow; the worlds of this bank have different ones")
-    found = []
-    for workflow in scenario.workflows:
-        problem = PlanProblem(
-            latency_ticks=tables.time[list(workflow.functions)],
-            grid=scenario.grid,
-            edges=workflow.edges,
-            slo_ticks=max(1, int(margin * workflow.slo_ms * TICKS_PER_MS)),
-            prices=scenario.prices,
-            noise=noise,
-        )
-        found.append(np.array(plans(problem), np.int32))
-    return np.concatenate(found, axis=1)
-
-
-def _data(
+def plan_data(
     tables: PlatformTables, plan: Ints, strict: bool = False, gives_up: bool = False, delay_ms: float = 0.0
 ) -> PlanData:
+    """What the program needs: `plan` [V, Q], how strictly it is followed, and what every plan needs to know."""
     grid = tables.scenario.grid
     columns: dict[str, Any] = {
         "plan": plan,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,10 @@ from varigym.envs.serverless.episode import run_episodes
 from varigym.envs.serverless.metrics import METRICS
 from varigym.policies.catalog import find_policy
 from varigym.policies.serverless.catalog import find_scheduler
+from varigym.policies.serverless.plans import FixedPlan
 from varigym.scenarios.catalog import find_serverless, find_source
 from varigym.scenarios.errors import InputError
+from varigym.scenarios.serverless import ServerlessScenario
 
 SCENARIO = "tiny-serverless"
 POLICIES = ("esg", "min-config", "max-config")
@@ -187,6 +191,25 @@ def test_what_does_not_exist_is_an_empty_cell_and_comes_back(tmp_path: Path, who
     assert "cost_usd_per_request" in empty
     back = experiment.RowStore(tmp_path, METRICS).rows
     assert [repr(row) for row in back] == [repr(row) for row in nobody_served(whole).rows]
+
+
+@dataclass(frozen=True)
+class Planner(FixedPlan):
+    """The smallest configuration, by a planner that is told what it will meet."""
+
+    told: list[tuple[list[str], int]] = field(default_factory=list)
+
+    def plan_ahead(self, scenarios: list[ServerlessScenario], processes: int, tell: Callable[[str], None]) -> None:
+        self.told.append(([scenario.name for scenario in scenarios], processes))
+
+
+def test_a_planner_hears_of_all_sources_before_anything_runs(tmp_path: Path) -> None:
+    planner = Planner("planner")
+    small = grid(policies=(planner,), baseline="planner")
+    run_grid(replace(small, sources=small.sources[:1]), tmp_path)
+    assert planner.told == []  # one process: it plans when it is bound
+    run_grid(small, tmp_path, processes=2)
+    assert planner.told == [([small.sources[1].name], 2)]  # the other is finished
 
 
 def test_tables_have_a_row_per_policy_and_compare_with_the_baseline(

@@ -286,6 +286,20 @@ def test_the_two_kinds_are_told_apart() -> None:
         find_serverless("overlaod")
 
 
+def test_the_docs_give_the_range_of_every_knob() -> None:
+    docs = (Path(__file__).parents[2] / "docs" / "serverless_scenarios.md").read_text()
+    table = docs.partition("\n## Ranges")[2].partition("\n## ")[0]
+    rows = [row.split("|")[1:3] for row in table.splitlines() if row.startswith("| `")]
+    ranges = {name.strip(" `"): legal.strip() for names, legal in rows for name in names.split(",")}
+    homes = {knob: name for name in WARM for knob in knobs(find_serverless(name))}
+    assert set(homes) - set(ranges) == set()
+    for knob, legal in ranges.items():
+        if knob in homes and " to " in legal:
+            beyond = float(legal.split(" to ")[1]) * 1.01 + 1
+            with pytest.raises(InputError, match=knob):
+                find_serverless(f"{homes[knob]}:{knob}={beyond:g}").build(0)
+
+
 def test_the_docs_name_every_scenario_function_workflow_and_knob() -> None:
     docs = (Path(__file__).parents[2] / "docs" / "serverless_scenarios.md").read_text()
     scenarios = [find_serverless(name).build(0) for name in WARM if name != "tiny-serverless"]
