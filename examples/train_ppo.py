@@ -4,7 +4,6 @@ The learner chooses which jobs run, PAL places them. It is compared on held-out 
 with the base policy (REST at every decision).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import numpy as np
 import torch
 import tyro
 import varigym
-from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
+from varigym.agents.evaluation import Decide, metric_by_world
 from varigym.agents.vec_env import GpuClusterVecEnv
 from varigym.envs.cluster.options import EnvOptions
 from varigym.registration import make_bank
@@ -58,30 +57,15 @@ def main(args: Args) -> dict[str, float]:
 
     test = GpuClusterVecEnv(make_bank(args.scenario, "held-out", args.worlds), base, args.lanes, options)
     lots, rest = np.random.default_rng(args.seed), test.batch.single_action_space.n - 2
-    deciders: dict[str, Callable[[dict[str, NDArray], NDArray], NDArray]] = {
+    deciders: dict[str, Decide] = {
         "random": lambda _, masks: np.array([lots.choice(np.flatnonzero(mask)) for mask in masks]),
         "base": lambda _, masks: np.full(len(masks), rest),
         "learned": lambda seen, masks: model.predict(seen, action_masks=masks, deterministic=True)[0],
     }
-    means = {name: mean_jct_s(test, args.worlds, decide) for name, decide in deciders.items()}
+    means = {name: float(metric_by_world(test, "mean_jct_s", decide).mean()) for name, decide in deciders.items()}
     for name, mean in means.items():
         print(f"{name:8} mean JCT {mean:10,.0f} s, {mean / means['base']:.3f} of the base policy's")
     return means
-
-
-def mean_jct_s(env: GpuClusterVecEnv, worlds: int, decide: Callable) -> float:
-    """Mean over every world of the bank once, in batches of the environment's lanes."""
-    found = []
-    for first in range(0, worlds, env.num_envs):
-        asked = [(first + i) % worlds for i in range(env.num_envs)]
-        seen, means = env.batch.reset(seed=0, options={"worlds": asked})[0], {}
-        while len(means) < env.num_envs:
-            seen, _, _, infos = env.step(decide(seen, env.batch.action_masks()))
-            for lane, info in enumerate(infos):
-                if "metrics" in info:
-                    means.setdefault(lane, info["metrics"]["mean_jct_s"])
-        found += [means[i] for i in range(min(env.num_envs, worlds - first))]
-    return float(np.mean(found))
 
 
 if __name__ == "__main__":
