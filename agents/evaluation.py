@@ -22,7 +22,8 @@ def metric_by_world(env: SchedulingVecEnv, metric: str, decide: Decide) -> NDArr
         seen, _ = env.batch.reset(seed=0, options={"worlds": [(first + i) % worlds for i in range(env.num_envs)]})
         ended: dict[int, float] = {}
         while len(ended) < env.num_envs:
-            seen, _, _, infos = env.step(decide(seen, env.batch.action_masks()))
+            env.step_async(decide(seen, env.batch.action_masks()))
+            seen, _, _, infos = env.step_wait()
             for lane, info in enumerate(infos):
                 if "metrics" in info:  # the lane goes on with another world, whose end does not count
                     ended.setdefault(lane, _read(info["metrics"], metric))
