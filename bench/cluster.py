@@ -14,6 +14,7 @@ from ..envs.cluster.record import Record, make_record
 from ..envs.cluster.world import horizon_round
 from ..policies.catalog import ALIASES, ORDERS, find_policy
 from ..policies.types import Information
+from ..scenarios.catalog import Kind
 from ..scenarios.source import FromFiles, Source
 from ..scenarios.traces.sia import STREAM_PER_H
 from ..scenarios.types import ClusterScenario
@@ -38,13 +39,14 @@ class ClusterBench:
     """See `kinds.BenchKind`."""
 
     about = "a training cluster"
+    world = Kind.CLUSTER
     scenario = ClusterScenario
     record = Record
     metrics = METRICS
     usual_policy = "pal"
     usual_baseline = "fifo+packed+sticky"
     """Of PAL's evaluation."""
-    policy_names = f"ORDER+PLACEMENT[+sticky][+backfill], {', '.join(ALIASES)}"
+    policy_names = f"ORDER+PLACEMENT[+sticky][+backfill], {', '.join(ALIASES)}, the folder of a checkpoint"
     rows_option = "--jobs-out"
 
     def knows_policy(self, name: str) -> bool:

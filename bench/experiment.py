@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..policies.catalog import ORDERS
 from ..scenarios.errors import InputError
-from .kinds import CLUSTER, BenchKind, find_policy_of, kind_of
+from .kinds import CLUSTER, BenchKind, find_policy_of, is_checkpoint, kind_of
 from .provenance import commit, version
 from .rows import ResultRow, RowStore, unit_of
 from .simulate import build_worlds, plan_ahead
@@ -48,6 +48,8 @@ class Grid:
                 raise InputError(f"{first}, '{source.name}' is {kind.about}; run one kind at a time")
         for policy in self.policies:
             find_policy_of(self.kind, policy)
+        if is_checkpoint(self.baseline):
+            object.__setattr__(self, "baseline", find_policy_of(self.kind, self.baseline).name)
         if self.baseline not in [policy.name for policy in self.policies]:
             find_policy_of(self.kind, self.baseline.replace(SAME_ORDER, "fifo"))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
+from ..agents.trained import load_policy, looks_like_path
 from ..envs.metric import Metric
-from ..scenarios.catalog import HELD_OUT
+from ..scenarios.catalog import HELD_OUT, Kind
 from ..scenarios.errors import InputError
 from .cluster import ClusterBench
 from .serverless import ServerlessBench
@@ -18,6 +20,11 @@ class BenchKind(Protocol):
     @property
     def about(self) -> str:
         """What it is, in words."""
+        ...
+
+    @property
+    def world(self) -> Kind:
+        """Which of the two it is."""
         ...
 
     @property
@@ -110,17 +117,41 @@ def kind_of_world(world: Any) -> BenchKind:
 
 
 def find_policy_of(kind: BenchKind, policy: Any) -> Any:
-    """A policy of `kind` from its name, or the object itself. Raises `InputError`."""
+    """A policy of `kind` from its name, from the folder of a checkpoint, or the object itself. Raises `InputError`.
+
+    A name of a catalog wins; other texts with a path separator, or that name a folder, are checkpoints.
+    """
+    if isinstance(policy, Path):
+        return _checkpoint_of(kind, policy)
     if isinstance(policy, str):
-        for other in KINDS:
-            if other is not kind and other.knows_policy(policy):
-                legal = f"legal for {kind.about}: {kind.policy_names}"
-                raise InputError(f"policy '{policy}' is for {other.about}; {legal}")
-        return kind.find_policy(policy)
+        return _named(kind, policy)
     if not kind.is_policy(policy):
         name = getattr(policy, "name", repr(policy))
         raise InputError(f"policy = {name}; legal for {kind.about}: a name or a policy object")
     return policy
+
+
+def _named(kind: BenchKind, name: str) -> Any:
+    for other in KINDS:
+        if other is not kind and other.knows_policy(name):
+            raise _foreign(kind, name, other)
+    return _checkpoint_of(kind, Path(name)) if is_checkpoint(name) else kind.find_policy(name)
+
+
+def is_checkpoint(name: str) -> bool:
+    """Whether a policy's name is taken for the folder of a checkpoint."""
+    return not any(kind.knows_policy(name) for kind in KINDS) and looks_like_path(name)
+
+
+def _checkpoint_of(kind: BenchKind, folder: Path) -> Any:
+    world, policy = load_policy(folder)
+    if world is not kind.world:
+        raise _foreign(kind, str(folder), next(other for other in KINDS if other.world is world))
+    return policy
+
+
+def _foreign(kind: BenchKind, name: str, other: BenchKind) -> InputError:
+    return InputError(f"policy '{name}' is for {other.about}; legal for {kind.about}: {kind.policy_names}")
 
 
 def kind_of_record(record: Any) -> BenchKind:

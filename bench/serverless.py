@@ -10,6 +10,7 @@ from ..envs.serverless.episode import run_episodes
 from ..envs.serverless.metrics import METRICS, details_of
 from ..envs.serverless.record import Record, make_record
 from ..policies.serverless.catalog import SCHEDULERS, find_scheduler
+from ..scenarios.catalog import Kind
 from ..scenarios.serverless import ServerlessScenario
 from ..scenarios.serverless_source import ServerlessSource
 from .outputs import as_csv
@@ -30,6 +31,7 @@ class ServerlessBench:
     """See `kinds.BenchKind`."""
 
     about = "a serverless platform"
+    world = Kind.SERVERLESS
     scenario = ServerlessScenario
     record = Record
     metrics = METRICS
@@ -40,7 +42,7 @@ class ServerlessBench:
     @property
     def policy_names(self) -> str:
         """What may be given as a policy."""
-        return ", ".join(SCHEDULERS)
+        return ", ".join([*SCHEDULERS, "the folder of a checkpoint"])
 
     def knows_policy(self, name: str) -> bool:
         """Whether `name` is a scheduler, perhaps with knobs."""
