@@ -27,7 +27,7 @@ def index_checkpoint(expert: ListPolicy, weights: Weights, training: Training) -
 
 def looks_like_path(name: str) -> bool:
     """Whether a policy that no catalog holds is meant to be a folder."""
-    return "/" in name or "\\" in name or is_folder(Path(name))
+    return "/" in name or "\\" in name or (name != "" and is_folder(Path(name)))
 
 
 def load_policy(folder: Path | str) -> tuple[Kind, Any]:
