@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..core import pytree
+from ..loops import sequence_of
 from .allocation import pal
 from .cells import gang_of, legal_cells
 from .state import FREE, State
@@ -133,7 +134,7 @@ def extend(space: ActionSpace, state: State, plan: Plan, window: Window, action:
     """The plan after a legal slot action (PLACE, KEEP or SELECT)."""
     row, part = action // space.per_slot, action % space.per_slot
     slot = window.slot[row]
-    chosen = plan.chosen.at[slot].set(True, mode="drop")
+    chosen = plan.chosen | (jnp.arange(plan.chosen.shape[0]) == slot)
     if space.mode is ActionMode.SELECT:
         return Plan(plan.owner, chosen)
     gang = lax.cond(
@@ -149,13 +150,12 @@ def place_chosen(space: ActionSpace, state: State, plan: Plan, sequence: jax.Arr
     if space.mode is ActionMode.CELL:
         return plan.owner
     slots = state.slots
-    capacity = sequence.shape[0]
-    position = jnp.arange(capacity, dtype=jnp.int32)
-    turn = slots.app_class[sequence] * capacity + position
-    turns = lax.sort(jnp.where(plan.chosen[sequence], turn, 2**30))
+    position = jnp.arange(sequence.shape[0], dtype=jnp.int32)
+    group = jnp.where(plan.chosen[sequence], slots.app_class[sequence], 2**30)
+    turns = sequence_of(group, position)
 
     def place(i: jax.Array, owner: jax.Array) -> jax.Array:
-        slot = sequence[turns[i] % capacity]
+        slot = sequence[turns[i]]
         return jnp.where(pal(state.profile, slots.app_class[slot], owner == FREE, slots.demand[slot]), slot, owner)
 
     return lax.fori_loop(0, jnp.sum(plan.chosen, dtype=jnp.int32), place, plan.owner)

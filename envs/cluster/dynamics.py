@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..loops import add, most, put
 from .fairness import contended_gpu_rounds, recount
 from .state import FREE, NEVER, Contention, Ledger, Slots, State, World, empty_ledger, empty_slots
 
@@ -105,13 +106,12 @@ def _regang(world: World, state: State, owner: jax.Array) -> tuple[Slots, jax.Ar
     score = world.pm_score.reshape(-1, nodes * places)
     app_class = slots.app_class.at[seat].get(mode="fill", fill_value=0)
     gpu_score = score[app_class, jnp.arange(nodes * places)]
-    empty = jnp.zeros(capacity, gpu_score.dtype)
-    worst = empty.at[seat].max(gpu_score, mode="drop")
-    first = jnp.full(capacity, nodes, jnp.int32).at[seat].min(node, mode="drop")
-    last = jnp.full(capacity, -1, jnp.int32).at[seat].max(node, mode="drop")
-    held = jnp.zeros(capacity, jnp.int32).at[seat].add((owner == state.owner).ravel().astype(jnp.int32), mode="drop")
-
-    size = jnp.zeros(capacity, jnp.int32).at[seat].add(1, mode="drop")
+    none = jnp.zeros(capacity, jnp.int32)
+    worst = most(jnp.zeros(capacity, gpu_score.dtype), seat, gpu_score)
+    first = nodes - most(none, seat, nodes - node)
+    last = most(none - 1, seat, node)
+    kept = (owner == state.owner).ravel().astype(jnp.int32)
+    held, size = add((none, none), seat, (kept, jnp.ones_like(kept)))
     broken = jnp.any(flat < FREE) | jnp.any((size > 0) & (size != slots.demand))
     running = last >= 0
     same = running & slots.running & (held == slots.demand)
@@ -133,20 +133,20 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
     slots, ledger = state.slots, state.ledger
     capacity = over.shape[0]
     contended = contended_gpu_rounds(state.contention, state.round) - slots.contended_gpu_rounds
-    row = jnp.where(over, slots.job, world.demand.shape[0])
-    ledger = Ledger(
-        app_class=ledger.app_class.at[row].set(slots.app_class, mode="drop"),
-        demand=ledger.demand.at[row].set(slots.demand, mode="drop"),
-        start_round=ledger.start_round.at[row].set(slots.start_round, mode="drop"),
-        finish_round=ledger.finish_round.at[row].set(state.round, mode="drop"),
-        service=ledger.service.at[row].set(slots.attained, mode="drop"),
-        slowdown_sum=ledger.slowdown_sum.at[row].set(slots.slowdown_sum, mode="drop"),
-        preemptions=ledger.preemptions.at[row].set(slots.preemptions, mode="drop"),
-        contended_gpu_rounds=ledger.contended_gpu_rounds.at[row].set(contended, mode="drop"),
+    rows = Ledger(
+        app_class=slots.app_class,
+        demand=slots.demand,
+        start_round=slots.start_round,
+        finish_round=jnp.full(capacity, state.round),
+        service=slots.attained,
+        slowdown_sum=slots.slowdown_sum,
+        preemptions=slots.preemptions,
+        contended_gpu_rounds=contended,
     )
+    ledger = put(ledger, jnp.where(over, slots.job, -1), rows)
     live = (jnp.arange(capacity) < state.count) & ~over
     target = jnp.where(live, jnp.cumsum(live) - 1, capacity).astype(jnp.int32)
-    source = jnp.full(capacity, capacity, jnp.int32).at[target].set(jnp.arange(capacity, dtype=jnp.int32), mode="drop")
+    source = put(jnp.full(capacity, capacity, jnp.int32), target, jnp.arange(capacity, dtype=jnp.int32))
     blank = empty_slots(world, 1)
     slots = jax.tree.map(lambda x, b: jnp.concatenate([x, b])[source], slots, blank)
     held = state.owner != FREE

@@ -14,6 +14,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from ..loops import put
 from .state import Contention, State, World
 
 
@@ -32,7 +33,7 @@ def fairness_sum(world: World, state: State) -> jax.Array:
     """Finish-time fairness [] summed over tracked jobs, finished or active for a round at least."""
     slots, ledger = state.slots, state.ledger
     so_far = contended_gpu_rounds(state.contention, state.round) - slots.contended_gpu_rounds
-    gpu_rounds = ledger.contended_gpu_rounds.at[slots.job].set(so_far)
+    gpu_rounds = put(ledger.contended_gpu_rounds, slots.job, so_far)
     end_round = jnp.minimum(ledger.finish_round, state.round)
     rounds = end_round - world.arrival_round
     counts = world.tracked & (rounds > 0)

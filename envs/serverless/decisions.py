@@ -146,7 +146,7 @@ def _shed(world: World, state: State, site: Site, drops: jax.Array) -> State:
     fresh, is_shed, tally = drops, state.is_shed, state.tally
     if forks(world):
         fresh = drops & ~is_shed[head]
-        is_shed = is_shed.at[head].set(is_shed[head] | drops)
+        is_shed = lax.dynamic_update_index_in_dim(is_shed, is_shed[head] | drops, head, 0)
     counted = (fresh & world.counted[head]).astype(jnp.int32)
     tally = replace(tally, ended=tally.ended + counted, shed=tally.shed + counted, new_shed=tally.new_shed + counted)
     return replace(state, is_shed=is_shed, tally=tally)

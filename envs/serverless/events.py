@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..loops import put as put_all
 from .containers import next_ready, put
 from .layout import deadline_of, forks, most_jobs, shares
 from .queues import has_room, push
@@ -86,8 +87,9 @@ def _remember(world: World, state: State, row: jax.Array, ends: jax.Array) -> ja
     if not forks(world):
         return state.ran_on
     members, there = row[MEMBERS:], jnp.arange(row.shape[0] - MEMBERS) < row[BATCH]
-    at = jnp.where(there & ends, members, state.ran_on.shape[0])
-    return state.ran_on.at[at, world.queue_stage[row[QUEUE]]].set(row[INVOKER], mode="drop")
+    stages = state.ran_on.shape[1]
+    at = jnp.where(there & ends, members * stages + world.queue_stage[row[QUEUE]], -1)
+    return put_all(state.ran_on.ravel(), at, jnp.full(at.shape, row[INVOKER])).reshape(-1, stages)
 
 
 def _move_on(world: World, state: State, row: jax.Array, ends: jax.Array, joins: jax.Array) -> State:
@@ -121,5 +123,7 @@ def _ready_jobs(world: World, state: State, row: jax.Array, queue: jax.Array) ->
     origin = jnp.where(before >= 0, state.ran_on[requests][:, jnp.maximum(before, 0)], -1)
     complete = jnp.all((origin >= 0) | (before < 0)[None], axis=1)
     joins = there & complete & ~state.is_shed[requests]
-    order = jnp.argsort(~joins, stable=True)
+    place = jnp.cumsum(joins, dtype=jnp.int32) - 1
+    # A sort would keep XLA from compiling an episode as one function.
+    order = jnp.argmax(joins[None] & (place[None] == jnp.arange(joins.shape[0])[:, None]), axis=1)
     return requests[order], origin[order], jnp.sum(joins, dtype=jnp.int32)

@@ -15,10 +15,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from numpy.typing import NDArray
 
 from ...envs.cluster.view import View
 from ...envs.core import pytree
+from ...envs.loops import add
 
 MIN_FINISHED = 5
 """Finished jobs that a (class, demand) cell needs before its history is used."""
@@ -40,20 +42,24 @@ class History:
 
 def gittins_index(view: View, history: History) -> jax.Array:
     """Index per slot [A], completions per GPU-round."""
-    cell = cell_of(history, view.app_class, view.demand)
-    age = view.attained[:, None]
-    finished, service = history.finished[cell], history.service[cell]
-    young = jnp.asarray(GRID)[None, :] <= age
-    finished_by_age = jnp.max(jnp.where(young, finished, 0), axis=1, keepdims=True)
-    service_by_age = jnp.max(jnp.where(young, service, 0), axis=1, keepdims=True)
-    completions = finished - finished_by_age
-    beyond = finished[:, -1:] - finished
-    spent = service - service_by_age - age * completions + beyond * (jnp.asarray(GRID)[None, :] - age)
-    rate = jnp.where(young | (completions <= 0), 0.0, completions / jnp.maximum(spent, 1e-6))
-    known = (finished[:, -1] >= MIN_FINISHED) & (completions[:, -1] > 0)
-    demand = jnp.maximum(view.demand, 1)
-    tail = 1.0 / (view.attained * view.demand + 1.0)
-    return jnp.where(known, jnp.max(rate, axis=1) / demand, tail)
+    cell, age = cell_of(history, view.app_class, view.demand), view.attained
+    finished, service, edges = history.finished.T, history.service.T, jnp.asarray(GRID)
+    every, none = finished[-1][cell], jnp.zeros(age.shape, finished.dtype)
+
+    def look(t: jax.Array, seen: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        finished_by_age, service_by_age, best = seen
+        done, spent_by, young = finished[t][cell], service[t][cell], edges[t] <= age
+        finished_by_age = jnp.where(young, done, finished_by_age)
+        service_by_age = jnp.where(young, spent_by, service_by_age)
+        completions, beyond = done - finished_by_age, every - done
+        spent = spent_by - service_by_age - age * completions + beyond * (edges[t] - age)
+        rate = jnp.where(young | (completions <= 0), 0.0, completions / jnp.maximum(spent, 1e-6))
+        return finished_by_age, service_by_age, jnp.maximum(best, rate)
+
+    finished_by_age, _, best = lax.fori_loop(0, edges.shape[0], look, (none, none, none))
+    known = (every >= MIN_FINISHED) & (every > finished_by_age)
+    tail = 1.0 / (age * view.demand + 1.0)
+    return jnp.where(known, best / jnp.maximum(view.demand, 1), tail)
 
 
 def cell_of(history: History, app_class: jax.Array, demand: jax.Array) -> jax.Array:
@@ -79,17 +85,17 @@ def empty_history(pairs: NDArray[np.int32], online: bool) -> History:
 
 def add_finished(history: History, app_class: jax.Array, demand: jax.Array, rounds: jax.Array) -> History:
     """History with finished jobs added: arrays [J] of class, demand and rounds scheduled (0: not finished)."""
-    cell = jnp.where(rounds > 0, cell_of(history, app_class, demand), history.cell_class.shape[0])
-    bucket = jnp.minimum(jnp.searchsorted(jnp.asarray(GRID), rounds), len(GRID) - 1)
-    steps = jnp.zeros_like(history.finished)
-    count = steps.at[cell, bucket].add(1.0, mode="drop")
-    total = steps.at[cell, bucket].add(rounds.astype(steps.dtype), mode="drop")
-    unknown = history.cell_class.shape[0] - 1
+    cells, edges = history.finished.shape
+    bucket = jnp.minimum(jnp.searchsorted(jnp.asarray(GRID), rounds, method="compare_all"), edges - 1)
+    place = jnp.where(rounds > 0, cell_of(history, app_class, demand) * edges + bucket, -1)
+    none, value = jnp.zeros(cells * edges, history.finished.dtype), rounds.astype(history.finished.dtype)
+    count, total = (table.reshape(cells, edges) for table in add((none, none), place, (jnp.ones_like(value), value)))
+    known = jnp.arange(cells)[:, None] < cells - 1
     return History(
         cell_class=history.cell_class,
         cell_demand=history.cell_demand,
-        finished=(history.finished + jnp.cumsum(count, axis=1)).at[unknown].set(0.0),
-        service=(history.service + jnp.cumsum(total, axis=1)).at[unknown].set(0.0),
+        finished=jnp.where(known, history.finished + jnp.cumsum(count, axis=1), 0.0),
+        service=jnp.where(known, history.service + jnp.cumsum(total, axis=1), 0.0),
         seen=history.seen + jnp.sum(rounds > 0, dtype=jnp.int32),
         online=history.online,
     )

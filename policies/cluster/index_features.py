@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from ...envs.cluster.state import FREE
 from ...envs.cluster.view import View
+from ...envs.loops import most, put, sequence_of
 from .gittins import GRID, MIN_FINISHED, History, cell_of
 
 NAMES = (
@@ -55,10 +56,9 @@ def index_features(view: View, history: History, key: jax.Array) -> jax.Array:
     gpus, count = jnp.float32(view.owner.size), jnp.maximum(view.count, 1).astype(jnp.float32)
     attained, demand = view.attained.astype(jnp.float32), view.demand.astype(jnp.float32)
     log_key = jnp.where(active, log_of_key(key), jnp.inf)
-    sooner = log_key[None, :] < log_key[:, None]
-    sooner |= (log_key[None, :] == log_key[:, None]) & (slot[None, :] < slot[:, None])
-    ahead = jnp.sum(jnp.where(sooner, demand[None, :], 0.0), axis=1)
-    place = jnp.sum(sooner, axis=1, dtype=jnp.float32)
+    sequence = sequence_of(jnp.zeros_like(slot), log_key)
+    before = jnp.cumsum(demand[sequence]) - demand[sequence]
+    ahead, place = put((demand, demand), sequence, (before, slot.astype(jnp.float32)))
     fits = active & (ahead + demand <= gpus)
     last = jnp.max(jnp.where(fits, log_key, -jnp.inf))
     left, soon, sooner_or_later = outlook(view, history)
@@ -130,10 +130,10 @@ def gang_slowdown(view: View) -> jax.Array:
     app_class = view.app_class.at[holder].get(mode="fill", fill_value=0)
     at = (jnp.arange(nodes)[:, None], jnp.arange(places)[None, :])
     value = view.profile.value[app_class, view.profile.level[app_class, *at]]
-    worst = jnp.ones(slots, value.dtype).at[holder].max(value, mode="drop")
-    node = jnp.broadcast_to(at[0], holder.shape)
-    first = jnp.full(slots, nodes).at[holder].min(node, mode="drop")
-    final = jnp.full(slots, -1).at[holder].max(node, mode="drop")
+    seat, node = holder.ravel(), jnp.repeat(jnp.arange(nodes, dtype=jnp.int32), places)
+    worst = most(jnp.ones(slots, value.dtype), seat, value.ravel())
+    none = jnp.zeros(slots, jnp.int32)
+    first, final = nodes - most(none, seat, nodes - node), most(none - 1, seat, node)
     return jnp.where(first < final, worst * view.locality_penalty[view.app_class], worst)
 
 

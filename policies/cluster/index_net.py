@@ -42,11 +42,19 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 def learned_index(weights: Any, view: View, history: History, key: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The expert's `key` [A] scaled by the network, lower goes first, and the gangs that stay where they are [A]."""
-    hidden = jnp.tanh(index_features(view, history, key) @ weights["w1"] + weights["b1"][None])
-    u, keep = jnp.clip(hidden @ weights["w2"] + weights["b2"][None], -MOST, MOST).T
+    hidden = jnp.tanh(layer(index_features(view, history, key), weights["w1"], weights["b1"]))
+    u, keep = jnp.clip(layer(hidden, weights["w2"], weights["b2"]), -MOST, MOST).T
     # An index that the expert negates shrinks where a cost grows. Costs are whole rounds, so that + 1 loses nothing.
     key = jnp.where(key < 0, key * jnp.exp(-u).astype(key.dtype), (key + 1) * jnp.exp(u).astype(key.dtype))
     return key, keep > KEEP
+
+
+def layer(x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
+    """One layer [A, H] of x [A, F], term by term: XLA does not compile a product of matrices into an episode."""
+    total = jnp.broadcast_to(bias, (x.shape[0], bias.shape[0]))
+    for feature in range(x.shape[1]):
+        total = total + x[:, feature, None] * weight[None, feature]
+    return total
 
 
 def untrained(seed: int, hidden: int = HIDDEN) -> dict[str, NDArray[np.float32]]:

@@ -20,6 +20,7 @@ from ...envs.cluster.base import BaseProgram
 from ...envs.cluster.state import BROKEN, FREE
 from ...envs.cluster.view import View
 from ...envs.core import pytree
+from ...envs.loops import add, put, sequence_of
 from .admission import ALWAYS_FREE, Admission, admit
 from .gittins import History, add_finished
 from .orders import Order
@@ -110,9 +111,9 @@ def _beside(plan: jax.Array, view: View) -> tuple[jax.Array, jax.Array]:
     """Slots [A] that the plan has not placed, and those whose present gang it leaves untouched."""
     slots = view.demand.shape[0]
     planned = jnp.where(plan == FREE, slots, plan).ravel()
-    unplaced = jnp.ones(slots, bool).at[planned].set(False, mode="drop")
+    unplaced = add(jnp.zeros(slots, jnp.int32), planned, jnp.ones_like(planned)) == 0
     taken = jnp.where((view.owner == FREE) | (plan == FREE), slots, view.owner).ravel()
-    return unplaced, jnp.ones(slots, bool).at[taken].set(False, mode="drop")
+    return unplaced, add(jnp.zeros(slots, jnp.int32), taken, jnp.ones_like(taken)) == 0
 
 
 def _start(data: ListData, slots: int) -> ListMemory:
@@ -160,7 +161,7 @@ def _sorted(view: View, key: jax.Array, previous: jax.Array) -> jax.Array:
     group = jnp.where(slot >= view.count, 2, jnp.where(view.promoted, 0, 1)).astype(jnp.int32)
     # Sorting is what a round spends most on, and often yesterday's order still stands.
     stands = ~view.changed & _ascending(group[previous], key[previous], previous)
-    return lax.cond(stands, lambda: previous, lambda: lax.sort((group, key, slot), num_keys=3)[2])
+    return lax.cond(stands, lambda: previous, lambda: sequence_of(group, key))
 
 
 def _ascending(group: jax.Array, key: jax.Array, slot: jax.Array) -> jax.Array:
@@ -183,7 +184,7 @@ def _place(
     """Place the admitted jobs one after the other on what `plan` leaves free at their turn."""
     capacity = sequence.shape[0]
     position = jnp.arange(capacity, dtype=jnp.int32)
-    position_of = jnp.zeros(capacity, jnp.int32).at[sequence].set(position)
+    position_of = put(jnp.zeros(capacity, jnp.int32), sequence, position)
 
     held = view.owner != FREE
     holder = position_of[jnp.where(held, view.owner, 0)]
@@ -191,12 +192,12 @@ def _place(
     # Class-first placements see every stopped gang's GPUs at once; the others only those stopped by their turn.
     released = jnp.where(held & ~by_class, admission.released_at[holder], ALWAYS_FREE)
 
-    turn = jnp.where(by_class, view.app_class[sequence], 0) * capacity + position
-    turns = lax.sort(jnp.where(admission.placed, turn, 2**30))
+    group = jnp.where(by_class, view.app_class[sequence], 0)
+    turns = sequence_of(jnp.where(admission.placed, group, 2**30), position)
     branches = [p.place for p in placements]
 
     def step(i: jax.Array, owner: jax.Array) -> jax.Array:
-        at = turns[i] % capacity
+        at = turns[i]
         slot = sequence[at]
         free = (owner == FREE) & (released <= at)
         lot = jax.random.fold_in(key, i)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,10 @@ def bank_history(bank: Bank) -> History:
     if bank.history is None:
         return history
     rounds = _rounds_needed(bank.history, scenario)
-    return add_finished(history, *map(jnp.asarray, (bank.history.app_class, bank.history.demand, rounds)))
+    return _add_finished(history, *map(jnp.asarray, (bank.history.app_class, bank.history.demand, rounds)))
+
+
+_add_finished = jax.jit(add_finished)
 
 
 def _rounds_needed(jobs: Jobs, scenario: ClusterScenario) -> NDArray[np.int32]:
