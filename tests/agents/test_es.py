@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from varigym.agents import index_es
 from varigym.agents.es import EsOptions, EsState, Floats, Generation, Weights, begin, centred_ranks, train_es
 from varigym.agents.index_es import IndexTask, flows
 from varigym.bench.simulate import simulate
@@ -127,6 +128,14 @@ def test_fitness_is_the_log_of_paired_jct_ratios() -> None:
     assert small.validate(small.start(0))["ratio"] == 1
 
 
+def test_moving_less_pays_where_restarts_are_dear() -> None:
+    """The expert places everything anew whenever a job comes or goes; half a round is lost by each move."""
+    source = find_scenario("sia-64:jobs=24:nodes=8:span_h=1:restart_s=180")
+    dear = IndexTask(source, find_policy("las-2d+pal+backfill"), 4, 16)
+    end = train_es(dear, EsOptions(generations=10, pairs=4, worlds=2, learning_rate=0.1, averaged=0.3))
+    assert dear.validate(end.result)["ratio"] < 0.97
+
+
 def test_the_search_goes_on_where_it_was_and_is_reproducible() -> None:
     states: list[EsState] = []
     train_es(task(), SMALL, report=lambda g: states.append(g.state))
@@ -144,9 +153,11 @@ def test_members_are_judged_on_the_same_fresh_worlds() -> None:
     assert values[0] == values[1] != values[2]
 
 
-def test_episodes_that_need_more_slots_get_them() -> None:
-    source = find_scenario("sia-64:jobs=300:span_h=0.1:nodes=8")
-    policy = find_policy("fifo+pal+backfill")
+def test_episodes_that_need_more_slots_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_es, "FIRST_SLOTS", 16)
+    monkeypatch.setattr(index_es, "SLOT_STEP", 16)
+    monkeypatch.setattr(index_es, "TAIL_SLOTS", (8,))
+    source, policy = find_scenario("sia-64:jobs=24:nodes=8:span_h=0.1"), find_policy("fifo+pal+backfill")
     bank = make_bank([source.build(0)], None, source.bins)
     total = flows(bank, policy.program, [policy.bind(bank)])[0, 0]
     assert total == pytest.approx(simulate(source, policy, 0)[0].jobs.jct_s.sum(), rel=1e-6)

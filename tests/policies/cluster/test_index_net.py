@@ -168,7 +168,8 @@ def test_weights_of_one_cluster_run_on_another() -> None:
     lots = np.random.default_rng(0)
     weights = {name: lots.standard_normal(value.shape) for name, value in untrained(0).items()}
     policy = LearnedIndex(find_policy("gittins+pal+sticky+backfill"), weights)
-    for scenario in ("sia-64:jobs=20", "sia-64:jobs=40:nodes=64:restart_s=90", "tiny"):
+    small = small_scenario([SmallJob(10 * k, 1 + k, 200, k % 2) for k in range(8)], restart_s=15.0)
+    for scenario in (small, "sia-64:jobs=32:nodes=64:restart_s=90"):
         assert np.isfinite(simulate(scenario, policy, 200_000)[0].jobs.jct_s).all()
 
 
