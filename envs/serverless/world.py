@@ -91,6 +91,11 @@ def with_plan_delay(worlds: World, ticks: jax.Array) -> World:
     return replace(worlds, plan_delay=jnp.broadcast_to(ticks, worlds.plan_delay.shape))
 
 
+def without_locality(worlds: World) -> World:
+    """The same worlds, whose dispatch does not look for inputs."""
+    return replace(worlds, locality=jnp.zeros_like(worlds.locality))
+
+
 def tasks_at_once(scenario: ServerlessScenario) -> NDArray[np.int64]:
     """Most tasks that an invoker can hold [I]."""
     grid = scenario.grid

@@ -6,7 +6,7 @@ minimum configuration, and spends little on requests that are lost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from ...envs.serverless.bank import Bank
 from ...envs.serverless.state import World
+from ...envs.serverless.world import without_locality
 from ...scenarios.checks import as_member, check_flag, check_number, check_whole
 from ...scenarios.types import Bools, Ints
 from .costs import NO_PATH
@@ -108,11 +109,6 @@ class Esg:
     def adapt(self, worlds: World, data: Any) -> World:
         """The worlds, without locality where it is switched off."""
         return without_locality(worlds) if not self.locality else worlds
-
-
-def without_locality(worlds: World) -> World:
-    """The same worlds, whose dispatch does not look for inputs."""
-    return replace(worlds, locality=jnp.zeros_like(worlds.locality))
 
 
 def _columns(esg: Esg, tables: PlatformTables, shares: list[SloShares], allowed: Bools) -> dict[str, Any]:

@@ -19,9 +19,8 @@ from ...envs.core import pytree
 from ...envs.serverless.bank import Bank
 from ...envs.serverless.state import World
 from ...envs.serverless.view import Decision, View
-from ...envs.serverless.world import fastest_ticks
+from ...envs.serverless.world import fastest_ticks, without_locality
 from ...scenarios.checks import check_flag, check_number, check_whole
-from .esg import without_locality
 from .scheduler import SchedulerProgram, best_of, serve_or_wait, unless_lost
 from .tables import by_queue, platform_tables
 
