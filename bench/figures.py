@@ -12,6 +12,8 @@ from .kinds import SERVERLESS
 
 ROW, LEFT, WIDTH = 24, 280, 1000
 """Pixels of a row, of the names beside it, and of the whole."""
+TOP = 10
+"""Pixels above the first row, for its figure."""
 MOST = 3.0
 """Latency / SLO at the right edge; what lies beyond is drawn there, with its figure."""
 BOX = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -43,7 +45,8 @@ def _boxes(results: Results, scenario: str) -> str:
         quantiles = latency_quantiles(results, scenario, policy.name)
         known = np.isfinite(quantiles).all()
         parts.append(_box(y, quantiles) if known else f'<text x="{LEFT}" y="{y + 4}">none served</text>')
-    return f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">{"".join(parts)}</svg>'
+    size = f'viewBox="0 {-TOP} {WIDTH} {height + TOP}" width="{WIDTH}" height="{height + TOP}"'
+    return f"<svg {size}>{''.join(parts)}</svg>"
 
 
 def _box(y: float, quantiles: list[float]) -> str:
