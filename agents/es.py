@@ -35,17 +35,17 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 class EsOptions:
     """How to search. Raises `InputError` for what is not legal."""
 
-    generations: int = 300
-    pairs: int = 16
+    generations: int = 150
+    pairs: int = 12
     """n, mirrored pairs in a generation."""
     worlds: int = 8
     """Worlds that every member of a generation is judged on."""
     sigma: float = 0.1
     """Standard deviation of the noise on every weight."""
-    learning_rate: float = 0.03
+    learning_rate: float = 0.04
     """Step of Adam at first; it falls linearly to `final_rate` of that."""
     final_rate: float = 0.1
-    averaged: float = 0.2
+    averaged: float = 0.25
     """Share of the generations, the last ones, whose iterates are averaged into the result."""
     validate_every: int = 0
     """Generations between looks at the validation worlds; 0: only after the last one."""

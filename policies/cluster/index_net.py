@@ -28,7 +28,7 @@ from .index_features import FEATURES, index_features
 from .list_policy import ListData, list_program
 from .policy import ListPolicy
 
-HIDDEN = 16
+HIDDEN = 8
 """H."""
 OUTPUTS = 2
 """u and k."""
