@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from tyro.conf import Positional, subcommand
 
@@ -27,12 +26,13 @@ from .bench.provenance import add_plugin
 from .bench.report import record_table, show_results
 from .bench.simulate import build_worlds, plan_ahead, run_policy
 from .bench.suites import SEEDS, SUITES
-from .bench.terminal import console
+from .bench.terminal import console, note, progress_bar
 from .interrupts import INTERRUPTED
 from .listing import show_catalogs
 from .scenarios.catalog import HELD_OUT
 from .scenarios.errors import InputError, unknown_name
 from .settings import configure
+from .train_command import FolderRun, TrainEs
 
 REFUSED = 2
 
@@ -75,15 +75,15 @@ class Simulate:
         kind = kind_of_world(world)
         path = self._rows_out(kind)
         policy = find_policy_of(kind, kind.usual_policy if self.policy is None else self.policy)
-        plan_ahead(policy, [world], os.cpu_count() or 1, _note)
+        plan_ahead(policy, [world], os.cpu_count() or 1, note)
         (record,) = run_policy(source, policy, [self.seed], [world])
-        _note(*dict.fromkeys([*getattr(source, "remarks", []), *getattr(world, "remarks", [])]))
+        note(*dict.fromkeys([*getattr(source, "remarks", []), *getattr(world, "remarks", [])]))
         console().print(record_table(record, policy))
         if count := int(metrics_of(record)["unfinished"]):
-            _note(*filter(None, [kind.unfinished_note(count)]))
+            note(*filter(None, [kind.unfinished_note(count)]))
         if path:
             write_text(path, kind.rows(record))
-            _note(f"wrote {path}")
+            note(f"wrote {path}")
 
     def _rows_out(self, kind: BenchKind) -> Path | None:
         """The file for rows, if one is asked for. Raises `InputError` for the other kind's option."""
@@ -151,9 +151,9 @@ class Bench:
         if self.baseline:
             grid.check_baseline()
         untouched = not (self.scenarios or self.traces or self.platform.given)
-        with _progress() as progress:
+        with progress_bar() as progress:
             task = progress.add_task("episodes", total=grid.size)
-            results = run_grid(grid, self.out, lambda n: progress.advance(task, n), _note, os.cpu_count() or 1)
+            results = run_grid(grid, self.out, lambda n: progress.advance(task, n), note, os.cpu_count() or 1)
         sweeps = suite.sweeps if untouched else ()
         show_results(results, console(), sweeps)
         if self.out:
@@ -196,6 +196,7 @@ Command = (
     | Annotated[Simulate, subcommand("simulate")]
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Perf, subcommand("perf")]
+    | Annotated[TrainEs, subcommand("train")]
 )
 
 
@@ -208,20 +209,26 @@ def read_command(argv: Sequence[str] | None) -> Command:
 
 def run_command(command: Command) -> int:
     """Run it and return the exit code; a refusal or Ctrl-C is said in one line."""
-    out: Path | None = getattr(command, "out", None)
     try:
         command.run()
     except InputError as error:
         console(stderr=True).print(f"error: {error}", style="red", markup=False)
         return REFUSED
     except KeyboardInterrupt:
-        kept = f"finished rows are in {out / 'rows.csv'}; the same command continues" if out else "nothing was written"
-        console(stderr=True).print(f"interrupted; {kept}", markup=False)
+        console(stderr=True).print(f"interrupted; {_kept(command)}", markup=False)
         if threading.active_count() > 1:  # an episode still runs in a thread that Python would wait for
             sys.stdout.flush()
             os._exit(INTERRUPTED)
         return INTERRUPTED
     return 0
+
+
+def _kept(command: Command) -> str:
+    """What an interrupted command leaves behind, and how to go on."""
+    if isinstance(command, FolderRun):
+        return command.kept()
+    out: Path | None = getattr(command, "out", None)
+    return f"finished rows are in {out / 'rows.csv'}; the same command continues" if out else "nothing was written"
 
 
 def _load_plugin(path: Path | None) -> None:
@@ -237,14 +244,3 @@ def _load_plugin(path: Path | None) -> None:
         raise
     except Exception as error:  # whatever a stranger's file may raise
         raise InputError(f"{path}: {type(error).__name__}: {error}") from None
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    to = console(stderr=True)
-    return Progress(*columns, console=to, transient=True, disable=not to.is_terminal)
-
-
-def _note(*lines: str) -> None:
-    for line in lines:
-        console(stderr=True).print(f"note: {line}", style="yellow", markup=False)

@@ -6,6 +6,7 @@ import os
 import sys
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
 PIPE_WIDTH = 160
 """Columns when the output is not a terminal, so that no cell is cut."""
@@ -23,3 +24,16 @@ def console(stderr: bool = False) -> Console:
     """A console that does not wrap tables when its output is piped."""
     made = PipeConsole(stderr=stderr, highlight=False)
     return made if made.is_terminal else PipeConsole(stderr=stderr, highlight=False, width=PIPE_WIDTH, soft_wrap=True)
+
+
+def progress_bar(*more: ProgressColumn) -> Progress:
+    """A bar on the error stream that goes when it is done; nothing where that is no terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *more)
+    to = console(stderr=True)
+    return Progress(*columns, console=to, transient=True, disable=not to.is_terminal)
+
+
+def note(*lines: str) -> None:
+    """What a user should know, on the error stream."""
+    for line in lines:
+        console(stderr=True).print(f"note: {line}", style="yellow", markup=False)

@@ -1,0 +1,133 @@
+"""Evolution strategies as a run in a folder: from an expert to the checkpoint of a learned index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..policies.cluster.index_net import HIDDEN, LearnedIndex
+from ..policies.cluster.policy import ListPolicy
+from ..scenarios.checks import check_whole
+from ..scenarios.errors import InputError
+from ..scenarios.source import Synthetic
+from .checkpoint import Checkpoint, Training
+from .es import EsOptions, EsState, Generation, Weights, begin, train_es
+from .index_es import IndexTask
+from .run_folder import RunFolder, Saved, joined, part
+from .trained import index_checkpoint
+
+RECIPE = "es"
+SAVE_EVERY = 10
+"""Generations between two states on disk."""
+ARRAYS = ("weights", "first", "second", "total")
+
+
+@dataclass(frozen=True)
+class IndexRun:
+    """What is trained, from whom, on which worlds. Raises `InputError` for what does not fit together."""
+
+    source: Synthetic
+    expert: ListPolicy
+    options: EsOptions = EsOptions()
+    hidden: int = HIDDEN
+    validation_worlds: int = 64
+    init: LearnedIndex | None = None
+    """A learned index to begin with, instead of the expert as it is."""
+
+    def __post_init__(self) -> None:
+        check_whole("hidden", self.hidden, 1, 1024)
+        check_whole("validation_worlds", self.validation_worlds, 1, 10_000)
+        self.task.start(0)
+        LearnedIndex(self.expert, self.start)  # refuses an expert that sees more
+        if self.init is not None and self.init.expert.name != self.expert.name:
+            raise InputError(f"init is an index over {self.init.expert.name}; legal: one over {self.expert.name}")
+        if self.init is not None and self.init.weights["b1"].size != self.hidden:
+            raise InputError(f"init has {self.init.weights['b1'].size} hidden units; legal: hidden = {self.hidden}")
+
+    @property
+    def task(self) -> IndexTask:
+        """What is searched."""
+        return IndexTask(self.source, self.expert, self.hidden, self.validation_worlds)
+
+    @property
+    def start(self) -> Weights:
+        """Weights before the first generation."""
+        return dict(self.init.weights) if self.init else self.task.start(self.options.seed)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that shapes what comes out, in words."""
+        return {
+            "recipe": RECIPE,
+            "scenario": self.source.name,
+            "teacher": self.expert.name,
+            "hidden": self.hidden,
+            "init": self.init.name if self.init else "",
+            **asdict(self.options),
+        }
+
+    def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
+        """The policy that the search has come to."""
+        asked = {name: value for name, value in self.asked.items() if name not in ("recipe", "scenario", "teacher")}
+        notes = {
+            "generations_done": state.generation,
+            **{f"validation_{n}": v for n, v in validation.items() if np.isfinite(v)},
+        }
+        training = Training(RECIPE, asked, (self.source.name,), (self.options.seed,), self.expert.name, notes)
+        return index_checkpoint(self.expert, state.result, training)
+
+
+def run_es(
+    run: IndexRun,
+    out: Path,
+    resume: bool = False,
+    watch: Callable[[Generation], None] = lambda generation: None,
+) -> Checkpoint:
+    """Search in folder `out`, which holds a policy at any time; with `resume` an interrupted search goes on.
+
+    It ends with the weights of a search that was never interrupted. `watch` sees every generation. On Ctrl-C what is
+    done is written before the interrupt is passed on. Raises `InputError`.
+    """
+    folder = RunFolder(out, run.asked)
+    saved = folder.open(resume)
+    last = _state_of(saved, run.start) if saved else begin(run.start)
+    seen: Mapping[str, float] = {}
+
+    def keep() -> Checkpoint:
+        made = run.checkpoint(last, seen)
+        folder.save(_saved(last, run.options.generations), made)
+        return made
+
+    def after(generation: Generation) -> None:
+        nonlocal last, seen
+        last, seen = generation.state, generation.validation or seen
+        watch(generation)
+        if last.generation % SAVE_EVERY == 0 and last.generation < run.options.generations:
+            keep()
+
+    try:
+        train_es(run.task, run.options, folder.logs, last, after)
+    except KeyboardInterrupt:
+        keep()
+        raise
+    return keep()
+
+
+def _saved(state: EsState, total: int) -> Saved:
+    arrays = joined(**{name: getattr(state, name) for name in ARRAYS})
+    return Saved(state.generation, total, arrays, {"added": state.added})
+
+
+def _state_of(saved: Saved, like: Weights) -> EsState:
+    """In the sequence of `like`, in which noise is drawn. Raises `InputError` where arrays are missing."""
+    kept = {name: part(saved.arrays, name) for name in ARRAYS}
+    if any(set(found) != set(like) for found in kept.values()):
+        raise InputError(
+            f"the state on disk holds {', '.join(saved.arrays)}; legal: {', '.join(ARRAYS)} of the network"
+        )
+    ordered = {name: {key: found[key] for key in like} for name, found in kept.items()}
+    return EsState(generation=saved.done, added=int(saved.facts.get("added", 0)), **ordered)

@@ -1,0 +1,118 @@
+"""The folder of a training run: a policy at any time, and all that is needed to go on.
+
+    weights.safetensors, config.json    the checkpoint of what has been learned so far (see `checkpoint`)
+    train_state.safetensors             arrays to go on from, what was asked for, and how far the run has come
+    tb/                                 TensorBoard
+
+Every file is written in one piece. The state is written last, so that a run that is called finished has its policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..scenarios.errors import InputError
+from .checkpoint import Checkpoint, save_checkpoint
+from .checkpoint_files import MOST_TENSORS, as_json, pack, parse, read_bytes, shown, texts_of, unpack, write_bytes
+
+Arrays = Mapping[str, NDArray[Any]]
+STATE, LOGS = "train_state.safetensors", "tb"
+FORMAT, FACTS = "varigym-train-state-1", "facts"
+FIELDS = ("format", "asked", "done", "total", "facts")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A run between two of its steps."""
+
+    done: int
+    """Steps done: generations, epochs, updates."""
+    total: int
+    """Steps in all; a run with as many is finished."""
+    arrays: Arrays
+    facts: Mapping[str, Any]
+    """Plain values beside the arrays."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder, and what is asked of the run in it: plain facts, all of which shape what comes out."""
+
+    path: Path
+    asked: Mapping[str, Any]
+
+    @property
+    def logs(self) -> Path:
+        """Where TensorBoard files go."""
+        return self.path / LOGS
+
+    def open(self, resume: bool) -> Saved | None:
+        """The run to go on with; None for one that begins. Raises `InputError` rather than touch what is not ours."""
+        if not (self.path / STATE).exists():
+            return self._begin(resume)
+        saved, asked = self._read()
+        how_far = f"{self.path} holds a run, {saved.done} of {saved.total} steps done"
+        if saved.done >= saved.total:
+            raise InputError(f"{self.path} holds a finished run; choose another --out")
+        if not resume:
+            raise InputError(f"{how_far}; go on with --resume, or choose another --out")
+        for name in sorted({*asked, *self.asked}):
+            theirs, ours = asked.get(name), self.asked.get(name)
+            if theirs != ours:
+                raise InputError(f"{how_far}, with {name} = {shown(theirs)}, not {shown(ours)}; resume it as it began")
+        return saved if saved.arrays else None
+
+    def save(self, saved: Saved, checkpoint: Checkpoint) -> None:
+        """Write the policy, then the state. Raises `InputError` where the system refuses."""
+        save_checkpoint(self.path, checkpoint)
+        self._write(saved)
+
+    def _begin(self, resume: bool) -> None:
+        """Claim an empty folder, so that even a run that is killed early is known as one."""
+        if resume:
+            raise InputError(f"{self.path} holds no run to go on with; leave out --resume to begin one")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            held = any(self.path.iterdir())
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be made ({error.strerror})") from None
+        if held:
+            raise InputError(f"{self.path} is not empty and holds no run of ours; choose another --out")
+        self._write(Saved(0, 1, {}, {}))
+
+    def _write(self, saved: Saved) -> None:
+        told = (FORMAT, dict(self.asked), saved.done, saved.total, dict(saved.facts))
+        facts = as_json(dict(zip(FIELDS, told, strict=True))).decode()
+        arrays = saved.arrays or {"none": np.zeros(0, np.float32)}  # a file holds at least one
+        write_bytes(self.path / STATE, pack(arrays, {FACTS: facts}))
+
+    def _read(self) -> tuple[Saved, dict[str, Any]]:
+        path = self.path / STATE
+        data = read_bytes(path, MOST_TENSORS)
+        arrays = unpack(path, data)
+        stored = parse(path, texts_of(path, data).get(FACTS, "{}").encode())
+        if stored.get("format") != FORMAT or set(stored) != set(FIELDS):
+            raise InputError(f"{path}: not a state that this version can go on from; choose another --out")
+        done, total = stored["done"], stored["total"]
+        whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (done, total))
+        if not whole or not all(isinstance(stored[name], dict) for name in ("asked", "facts")):
+            raise InputError(f"{path}: done, total, asked or facts are not what they must be; choose another --out")
+        kept = {name: np.array(array) for name, array in arrays.items() if name != "none"}
+        return Saved(done, total, kept, stored["facts"]), stored["asked"]
+
+
+def part(arrays: Arrays, name: str) -> dict[str, NDArray[Any]]:
+    """The arrays stored as `name/...`."""
+    start = f"{name}/"
+    return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
+
+
+def joined(**parts: Arrays) -> dict[str, NDArray[Any]]:
+    """Arrays stored as `name/...`, which `part` gives back."""
+    return {f"{name}/{key}": value for name, arrays in parts.items() for key, value in arrays.items()}
