@@ -27,6 +27,7 @@ from .bench.report import record_table, show_results
 from .bench.simulate import build_worlds, plan_ahead, run_policy
 from .bench.suites import SEEDS, SUITES
 from .bench.terminal import console, note, progress_bar
+from .evaluate_command import Evaluate
 from .interrupts import INTERRUPTED
 from .listing import show_catalogs
 from .scenarios.catalog import HELD_OUT
@@ -197,6 +198,7 @@ Command = (
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Perf, subcommand("perf")]
     | Annotated[TrainEs, subcommand("train")]
+    | Annotated[Evaluate, subcommand("evaluate")]
 )
 
 

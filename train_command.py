@@ -77,7 +77,8 @@ class TrainEs(FolderRun):
         require_learn()
         options = EsOptions(**asdict(self.options))
         init = self._init()
-        hidden = self.hidden or (init.weights["b1"].size if init else HIDDEN)
+        usual = init.weights["b1"].size if init else HIDDEN
+        hidden = usual if self.hidden is None else self.hidden
         source = cluster_source(self.scenario, "es trains the index of a training cluster")
         expert = find_policy_of(CLUSTER, self.teacher)
         run = IndexRun(source, expert, options, hidden, self.validation_worlds, init)

@@ -17,11 +17,15 @@ CONSTANT = 1e-12
 
 @dataclass(frozen=True)
 class Interval:
-    """A point estimate and its 95 % bootstrap interval; NaN bounds where one sample says nothing of the spread."""
+    """A point estimate and its 95 % interval; NaN bounds where one sample says nothing of the spread."""
 
     value: float
     low: float
     high: float
+
+    def exp(self) -> Interval:
+        """Of a mean of logarithms, the geometric mean."""
+        return Interval(*(float(np.exp(x)) for x in (self.value, self.low, self.high)))
 
 
 def mean_interval(values: NDArray[np.float64]) -> Interval:
@@ -41,10 +45,18 @@ def mean_interval(values: NDArray[np.float64]) -> Interval:
 
 def ratio_interval(values: NDArray[np.float64], base: NDArray[np.float64]) -> Interval:
     """Geometric mean of paired ratios values / base [n]; both positive, same seed at the same place."""
-    logs = mean_interval(np.log(values / base))
-    return Interval(*(float(np.exp(x)) for x in (logs.value, logs.low, logs.high)))
+    return mean_interval(np.log(values / base)).exp()
 
 
 def difference_interval(values: NDArray[np.float64], base: NDArray[np.float64]) -> Interval:
     """Mean of paired differences values - base [n], same seed at the same place."""
     return mean_interval(values - base)
+
+
+def spread_interval(values: NDArray[np.float64]) -> Interval:
+    """Mean of a few independent samples [n], such as learners of different seeds, by Student's t."""
+    value = float(values.mean())
+    if len(values) < 2:
+        return Interval(value, np.nan, np.nan)
+    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return Interval(value, value - half, value + half)

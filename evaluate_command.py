@@ -1,0 +1,99 @@
+"""`varigym evaluate`: what was learned against the experts, on worlds that nothing was trained or chosen on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tyro.conf import Positional
+
+from .agents.checkpoint import Checkpoint, load_checkpoint
+from .agents.trained import load_policy
+from .arguments import split
+from .bench.experiment import Grid, run_grid
+from .bench.html import write_report
+from .bench.judgement import Judgement, seed_groups
+from .bench.kinds import CLUSTER, KINDS, SERVERLESS, BenchKind, find_policy_of
+from .bench.report import remarks
+from .bench.terminal import console, note, progress_bar
+from .scenarios.catalog import HELD_OUT, find_source
+from .scenarios.errors import InputError
+
+AGAINST = {
+    CLUSTER.about: ("gittins+pal+backfill", "las-2d+pal+backfill"),
+    SERVERLESS.about: ("esg",),
+}
+"""Experts that every learner of a kind of world is held against: the strongest that know no more."""
+SEEDS = 64
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Compare checkpoints with experts on held-out worlds, paired by seed."""
+
+    checkpoints: Positional[tuple[Path, ...]]
+    """Checkpoint folders. Of those whose training differs in the seed alone, the mean over them is shown too."""
+    scenarios: str = ""
+    """Comma-separated scenarios. Default: those that were trained on."""
+    seeds: int = SEEDS
+    """Number of worlds; 256 or more for a claim."""
+    seed_start: int = HELD_OUT.first
+    """First seed. Held-out seeds start at 200000."""
+    against: str = ""
+    """Comma-separated experts. Default: gittins+pal+backfill and las-2d+pal+backfill, or esg; and the teachers."""
+    out: Path | None = None
+    """Folder for rows.csv and report.html; a rerun with the same folder continues where it stopped."""
+
+    def run(self) -> None:
+        """Run everyone on the same worlds and print the tables."""
+        if not self.checkpoints:
+            raise InputError("no checkpoint to evaluate; at least one folder is needed")
+        if self.seeds < 1:
+            raise InputError(f"seeds = {self.seeds}; at least one is needed")
+        kind, learners, stored = _read(self.checkpoints)
+        experts = tuple(find_policy_of(kind, name) for name in self._experts(kind, stored))
+        grid = Grid(
+            sources=tuple(find_source(name) for name in self._scenarios(stored)),
+            policies=(*learners, *experts),
+            seeds=tuple(range(self.seed_start, self.seed_start + self.seeds)),
+            baseline=experts[0].name,
+        )
+        with progress_bar() as bar:
+            task = bar.add_task("episodes", total=grid.size)
+            results = run_grid(grid, self.out, lambda n: bar.advance(task, n), note, os.cpu_count() or 1)
+        names = [policy.name for policy in learners]
+        groups = seed_groups(list(zip(names, stored, strict=True)))
+        shown = Judgement(results, tuple(names), tuple(expert.name for expert in experts), groups)
+        console().print(*shown.tables(), sep="\n")
+        note(*remarks(results))
+        if self.seed_start < HELD_OUT.first:
+            note(f"seeds below {HELD_OUT.first:,} are not held out: learners were trained or chosen on such worlds")
+        console().print("intervals: bootstrap over worlds; of a mean of learners: over them (Student's t)", style="dim")
+        if self.out:
+            write_report(self.out / "report.html", results, "varigym evaluate")
+            console().print(f"rows: {self.out / 'rows.csv'}, report: {self.out / 'report.html'}", markup=False)
+
+    def _scenarios(self, stored: Sequence[Checkpoint]) -> list[str]:
+        trained = [name for checkpoint in stored for name in checkpoint.training.scenarios]
+        names = split(self.scenarios) or list(dict.fromkeys(trained))
+        if not names:
+            raise InputError("the checkpoints do not say what they were trained on; give --scenarios")
+        return names
+
+    def _experts(self, kind: BenchKind, stored: Sequence[Checkpoint]) -> list[str]:
+        teachers = [checkpoint.training.teacher for checkpoint in stored if checkpoint.training.teacher]
+        return split(self.against) or list(dict.fromkeys([*AGAINST[kind.about], *teachers]))
+
+
+def _read(folders: Sequence[Path]) -> tuple[BenchKind, list[object], list[Checkpoint]]:
+    """(kind of world, policies, checkpoints). Raises `InputError` where they are of both worlds."""
+    stored = [load_checkpoint(folder) for folder in folders]
+    found = [load_policy(folder) for folder in folders]
+    for folder, (world, _) in zip(folders, found, strict=True):
+        if world is not found[0][0]:
+            first = f"{folders[0]} is for a {found[0][0].value} world"
+            raise InputError(f"{first}, {folder} for a {world.value} one; evaluate one kind at a time")
+    kind = next(kind for kind in KINDS if kind.world is found[0][0])
+    return kind, [policy for _, policy in found], stored

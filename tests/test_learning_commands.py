@@ -1,0 +1,108 @@
+"""`varigym train` and `varigym evaluate`: from options to a folder to a table, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from varigym.agents.checkpoint import load_checkpoint
+from varigym.cli import main
+
+WORLD = "sia-64:jobs=12:nodes=4:span_h=1"
+ES = ("train", "--scenario", WORLD, "--teacher", "las-2d+pal+backfill", "--hidden", "4", "--validation-worlds", "2")
+SEARCH = ("--pairs", "2", "--worlds", "1")
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(list(words))
+    assert isinstance(end.value.code, int)
+    return end.value.code
+
+
+def test_train_then_evaluate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for seed in ("1", "2"):
+        assert run(*ES, *SEARCH, "--generations", "2", "--seed", seed, "--out", f"run{seed}") == 0
+    said = capsys.readouterr().out
+    assert "of las-2d+pal+backfill's on 2 validation worlds" in said
+    assert "varigym evaluate run1" in said
+    assert sorted(path.name for path in Path("run1").iterdir()) == [
+        "config.json",
+        "tb",
+        "train_state.safetensors",
+        "weights.safetensors",
+    ]
+    assert run("evaluate", "run1", "run2", "--seeds", "3", "--out", "judged") == 0
+    said = capsys.readouterr().out
+    rows = [line.split()[0] for line in said.splitlines() if "@" in line or "+pal+" in line]
+    assert rows[-4].startswith("run1@")
+    assert rows[-3].startswith("run2@")
+    assert rows[-2:] == ["gittins+pal+backfill", "las-2d+pal+backfill"]
+    assert "mean of 2 es learners (seeds 1, 2)" in said
+    assert f"{WORLD}, seeds 200000-200002" in said
+    assert Path("judged/rows.csv").exists()
+    assert Path("judged/report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*ES, "--out", "held"), "held is not empty and holds no run of ours; choose another --out"),
+        ((*ES, "--out", "new", "--resume"), "new holds no run to go on with; leave out --resume to begin one"),
+        ((*ES, "--out", "new", "--sigma", "0"), "sigma = 0.0; legal: a finite number > 0"),
+        ((*ES, "--out", "new", "--hidden", "0"), "hidden = 0; legal: a whole number, 1 to 1,024"),
+        (("train", "--out", "new", "--scenario", "tiny"), "scenario 'tiny' is the same world for every seed"),
+        (
+            ("train", "--out", "new", "--scenario", "overload"),
+            "scenario 'overload' is a serverless platform; es trains",
+        ),
+        (("train", "--out", "new", "--teacher", "esg"), "policy 'esg' is for a serverless platform"),
+        (("train", "--out", "new", "--teacher", "srsf+pal"), "expert 'srsf+pal' is clairvoyant"),
+        (("train", "--out", "new", "--init", "held"), "held/weights.safetensors: no such file"),
+        (("evaluate", "held"), "held/weights.safetensors: no such file"),
+        (("evaluate", "none"), "checkpoint 'none': no such folder"),
+        (("evaluate", "held", "--seeds", "0"), "seeds = 0; at least one is needed"),
+    ],
+)
+def test_refusals_are_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("held").mkdir()
+    Path("held/thesis.tex").write_text("x")
+    assert run(*words) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert printed.err.startswith("error: ")
+    assert printed.err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["held"]
+
+
+def test_ctrl_c_keeps_what_was_learned_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "varigym.cli", *ES, *SEARCH, "--generations", "20000", "--out", "run"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        deadline = time.monotonic() + 180
+        while not (tmp_path / "run" / "weights.safetensors").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (130, b"")
+    assert err == b"interrupted; run holds what was learned; the same command with --resume goes on\n"
+    first = load_checkpoint(tmp_path / "run")
+    assert first.training.notes["generations_done"] >= 10
+    assert all(np.isfinite(weight).all() for weight in first.weights.values())
+    assert not [path for path in os.listdir(tmp_path / "run") if path.endswith(".part")]
