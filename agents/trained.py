@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.cluster.kind import ClusterKind
+from ..envs.cluster.options import EnvOptions
+from ..envs.kind import Kind as EnvKind
+from ..envs.serverless.kind import ServerlessKind
+from ..envs.serverless.observation import CONFIG_FEATURES
+from ..envs.serverless.options import ServerlessOptions
 from ..policies.catalog import find_policy
 from ..policies.cluster.index_net import LearnedIndex, Weights
 from ..policies.cluster.policy import ListPolicy
+from ..policies.serverless.catalog import find_scheduler
 from ..scenarios.catalog import Kind
 from ..scenarios.errors import InputError
+from .actors import ClusterActor, ServerlessActor
 from .checkpoint import Checkpoint, Training, is_folder, load_checkpoint
-from .network_kinds import INDEX
+from .network_kinds import CLUSTER_SCORER, INDEX, NETWORKS, SERVERLESS_SCORER
 
 SHOWN = 8
 """Digits of a checkpoint's identity in its name."""
@@ -23,6 +34,37 @@ def index_checkpoint(expert: ListPolicy, weights: Weights, training: Training) -
     policy = LearnedIndex(expert, weights)  # says what is wrong with them
     sizes = {"hidden": policy.weights["b1"].size}
     return Checkpoint(INDEX, expert.name, sizes, {}, policy.weights, training)
+
+
+def scorer_checkpoint(kind: EnvKind, weights: Mapping[str, NDArray[np.float32]], training: Training) -> Checkpoint:
+    """A network of `networks` for environments of `kind`; `jax_networks.arrays_of` gives its weights.
+
+    Raises `InputError` where they do not fit.
+    """
+    if not isinstance(kind, ClusterKind | ServerlessKind):
+        raise InputError(f"kind = {type(kind).__name__}; legal: the kind of an environment (env.kind)")
+    name = CLUSTER_SCORER if isinstance(kind, ClusterKind) else SERVERLESS_SCORER
+    try:
+        sizes = _slot_sizes(kind, weights) if isinstance(kind, ClusterKind) else _config_sizes(kind, weights)
+    except (KeyError, IndexError, AttributeError):
+        raise InputError(f"weights of no {name}; legal: arrays_of(network)") from None
+    options = {option: _plain(getattr(kind.options, option)) for option in NETWORKS[name].options}
+    return Checkpoint(name, kind.base.name, sizes, options, weights, training)
+
+
+def _slot_sizes(kind: ClusterKind, weights: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
+    layout = kind.process.layout
+    return {"width": weights["next_job.weight"].shape[1] // 2, "classes": layout.classes, "bins": layout.space.bins}
+
+
+def _config_sizes(kind: ServerlessKind, weights: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
+    waves = (weights["config.weight"].shape[1] - len(CONFIG_FEATURES)) // 2
+    return {"width": weights["score.weight"].shape[1], "waves": waves, "vgpus": kind.process.layout.vgpus}
+
+
+def _plain(value: Any) -> Any:
+    """An option as JSON has it."""
+    return str(value) if isinstance(value, str) else value
 
 
 def looks_like_path(name: str) -> bool:
@@ -47,4 +89,24 @@ def _index(checkpoint: Checkpoint, name: str) -> LearnedIndex:
     return LearnedIndex(find_policy(checkpoint.base), checkpoint.weights, label=name)
 
 
-_MAKERS: Mapping[str, Any] = {INDEX: _index}
+def _cluster_scorer(checkpoint: Checkpoint, name: str) -> ClusterActor:
+    base, options = find_policy(checkpoint.base), EnvOptions(**checkpoint.options)
+    if base.clairvoyant and not options.clairvoyant:
+        raise InputError(f"base '{base.name}' is clairvoyant; legal: one that is not, or options with clairvoyant true")
+    sizes = checkpoint.sizes
+    return ClusterActor(name, checkpoint.weights, base, options, sizes["classes"], sizes["bins"])
+
+
+def _serverless_scorer(checkpoint: Checkpoint, name: str) -> ServerlessActor:
+    base = find_scheduler(checkpoint.base)
+    if not hasattr(base.program, "act_now"):
+        raise InputError(f"base '{checkpoint.base}' has a memory; legal: a scheduler without, such as esg")
+    options = ServerlessOptions(**checkpoint.options)
+    return ServerlessActor(name, checkpoint.weights, base, options, checkpoint.sizes["vgpus"])  # type: ignore[arg-type]
+
+
+_MAKERS: Mapping[str, Callable[[Checkpoint, str], Any]] = {
+    INDEX: _index,
+    CLUSTER_SCORER: _cluster_scorer,
+    SERVERLESS_SCORER: _serverless_scorer,
+}

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from ..envs.cluster.bank import Bank, make_bank
-from ..envs.cluster.episode import run_episodes
+from ..envs.cluster.episode import Outcome, run_episodes
 from ..envs.cluster.metrics import METRICS
 from ..envs.cluster.record import Record, make_record
 from ..envs.cluster.world import horizon_round
@@ -59,7 +59,7 @@ class ClusterBench:
 
     def is_policy(self, policy: object) -> bool:
         """Whether an object of one's own is a policy."""
-        return hasattr(policy, "bind") and hasattr(policy, "information")
+        return hasattr(policy, "information") and (hasattr(policy, "bind") or hasattr(policy, "episodes"))
 
     def bank(self, source: Source, worlds: Sequence[ClusterScenario]) -> Bank:
         """Prepared worlds, and the jobs that a scheduler may know."""
@@ -67,8 +67,7 @@ class ClusterBench:
 
     def run(self, source: Source, policy: Any, seeds: Sequence[int], bank: Bank, slots: int = 0) -> list[Record]:
         """One record per world of the bank; a stream that was too short is lengthened."""
-        clairvoyant = policy.information is Information.CLAIRVOYANT
-        outcomes = run_episodes(bank, policy.program, policy.bind(bank), clairvoyant, seeds, slots)
+        outcomes = _outcomes(policy, bank, seeds, slots)
         worlds = bank.scenarios
         too_short = any(o.stream_ended and w.streamed for o, w in zip(outcomes, worlds, strict=True))
         if too_short and isinstance(source, FromFiles):
@@ -100,3 +99,12 @@ class ClusterBench:
     def rows(self, record: Record) -> str:
         """CSV, one row per tracked job in arrival order; a time that does not exist (truncated job) is left empty."""
         return as_csv(JOB_COLUMNS, record.jobs)
+
+
+def _outcomes(policy: Any, bank: Bank, seeds: Sequence[int], slots: int) -> list[Outcome]:
+    """Of a policy that plans rounds, or of one that runs episodes of its own."""
+    if hasattr(policy, "episodes"):
+        found: list[Outcome] = policy.episodes(bank, seeds, slots)
+        return found
+    clairvoyant = policy.information is Information.CLAIRVOYANT
+    return run_episodes(bank, policy.program, policy.bind(bank), clairvoyant, seeds, slots)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..envs.serverless.bank import Bank, make_bank, padded
-from ..envs.serverless.episode import run_episodes
+from ..envs.serverless.episode import Outcome, run_episodes
 from ..envs.serverless.metrics import METRICS, details_of
 from ..envs.serverless.record import Record, make_record
 from ..policies.serverless.catalog import SCHEDULERS, find_scheduler
@@ -54,7 +54,8 @@ class ServerlessBench:
 
     def is_policy(self, policy: object) -> bool:
         """Whether an object of one's own is a scheduler."""
-        return hasattr(policy, "bind") and hasattr(policy, "adapt")
+        acts = hasattr(policy, "episodes") and not hasattr(policy, "information")  # which is said of cluster policies
+        return acts or (hasattr(policy, "bind") and hasattr(policy, "adapt"))
 
     def bank(self, source: ServerlessSource, worlds: Sequence[ServerlessScenario]) -> Bank:
         """Prepared worlds, of few shapes."""
@@ -62,8 +63,7 @@ class ServerlessBench:
 
     def run(self, source: ServerlessSource, policy: Any, seeds: Sequence[int], bank: Bank) -> list[Record]:
         """One record per world of the bank."""
-        data = policy.bind(bank)
-        outcomes = run_episodes(bank, policy.program, data, seeds, policy.adapt(bank.worlds, data))
+        outcomes = _outcomes(policy, bank, seeds)
         return [
             make_record(world, policy.name, seed, outcome)
             for world, seed, outcome in zip(bank.scenarios, seeds, outcomes, strict=True)
@@ -84,3 +84,12 @@ class ServerlessBench:
     def rows(self, record: Record) -> str:
         """CSV, one row per counted request in arrival order; a time that does not exist is left empty."""
         return as_csv(REQUEST_COLUMNS, record.requests)
+
+
+def _outcomes(policy: Any, bank: Bank, seeds: Sequence[int]) -> list[Outcome]:
+    """Of a scheduler, or of one that runs episodes of its own."""
+    if hasattr(policy, "episodes"):
+        found: list[Outcome] = policy.episodes(bank, seeds)
+        return found
+    data = policy.bind(bank)
+    return run_episodes(bank, policy.program, data, seeds, policy.adapt(bank.worlds, data))
