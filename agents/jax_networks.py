@@ -23,8 +23,8 @@ Parts = Mapping[str, jax.Array]
 Prepared = dict[str, jax.Array]
 BLOCK = 8
 """Inputs that are added up in one turn of a loop."""
-ROWS = 64
-"""Configurations that are scored at once; more are passed over where the queue cannot fill them."""
+ROWS = range(8, 25)
+"""Configurations that are scored at once; chunks of which the queue can fill none are passed over."""
 ENOUGH = CONFIG_FEATURES.index("the queue holds its batch")
 LEFT = CONFIG_FEATURES.index("slack less it and the fastest later stages over SLO")
 SLACK = QUEUE_FEATURES.index("slack over SLO")
@@ -182,7 +182,7 @@ def _scored(
 ) -> tuple[jax.Array, jax.Array]:
     """(scores [X, I or 1], `FAR_BELOW` where the queue does not fill the batch; the most of every hidden unit)."""
     configs, targets = rows.shape[0], 1 if places is None else places.shape[0]
-    size = min(ROWS, configs)
+    size = max((size for size in ROWS if configs % size == 0), default=min(ROWS[-1], configs))
     chunks = -(-configs // size)
     rows = jnp.pad(rows, ((0, chunks * size - configs), (0, 0)))  # what is added holds no batch
 

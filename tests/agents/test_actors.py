@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,17 @@ def test_weights_of_one_shape_share_one_program(folders: dict[str, Path], monkey
     monkeypatch.setattr(actors, "_is_over", None)  # tracing would call it
     other = replace(first, weights=arrays_of(scorer("cluster", seed=1)), name="other")
     assert [record.policy for record in varigym.simulate(WORLDS, other, range(3))] == ["other"] * 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not version("jaxlib").startswith("0.10."), reason="says what jaxlib 0.10 makes of an episode")
+def test_an_episode_is_one_machine_function() -> None:
+    kind, weights = environment("serverless").kind, arrays_of(scorer("serverless"))
+    key, number = jax.random.key_data(jax.random.key(0)), jnp.int32(0)
+    run = jax.jit(actors.play, static_argnums=(0, 1))
+    lowered = run.lower(kind.process, CONFIGS, kind.bank.worlds, number, kind.data, weights, key, number)
+    text = lowered.compile().as_text()
+    assert text.count(" while(") == text.count('xla_cpu_small_call="true"') > 0
 
 
 @pytest.mark.slow

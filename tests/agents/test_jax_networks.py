@@ -14,11 +14,15 @@ import torch
 import varigym
 from serverless_small import make
 from torch import nn
+from varigym.agents.checkpoint import Training
 from varigym.agents.jax_networks import CONFIGS, SLOTS, Network, arrays_of, best_legal, dense
 from varigym.agents.networks import scorer_for
+from varigym.agents.torch_weights import load_weights, network_of
+from varigym.agents.trained import scorer_checkpoint
 from varigym.envs.cluster.bank import make_bank
 from varigym.envs.cluster.faces import GpuClusterEnv
 from varigym.envs.cluster.options import EnvOptions
+from varigym.scenarios.errors import InputError
 from worlds import LEVELS, SmallJob, small_scenario
 
 TOLERANCE = 1e-5
@@ -106,3 +110,17 @@ def test_a_layer_in_blocks_is_a_product_of_matrices(inputs: int) -> None:
     rng = np.random.default_rng(inputs)
     x, weight, bias = (rng.normal(size=s).astype(np.float32) for s in ((5, inputs), (inputs, 3), (3,)))
     np.testing.assert_allclose(dense(*map(jnp.asarray, (x, weight, bias))), x @ weight + bias, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_checkpoint_s_weights_go_back_into_torch(place: str) -> None:
+    _, scorer = networks(place)
+    kind = environment(place).kind
+    saved = scorer_checkpoint(kind, arrays_of(scorer), Training("none"))
+    again = network_of(saved, kind)
+    assert all(np.array_equal(value, arrays_of(again)[name]) for name, value in arrays_of(scorer).items())
+    other = environment(PLACES[1] if place == "cluster" else "cluster").kind
+    with pytest.raises(InputError, match="weights of no"):
+        network_of(saved, other)
+    with pytest.raises(InputError, match="the network's are"):
+        load_weights(nn.Linear(2, 3), saved)
