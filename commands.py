@@ -28,6 +28,7 @@ from .bench.simulate import build_worlds, plan_ahead, run_policy
 from .bench.suites import SEEDS, SUITES
 from .bench.terminal import console, note, progress_bar
 from .evaluate_command import Evaluate
+from .imitate_command import Imitate
 from .interrupts import INTERRUPTED
 from .listing import show_catalogs
 from .scenarios.catalog import HELD_OUT
@@ -198,6 +199,7 @@ Command = (
     | Annotated[Bench, subcommand("bench")]
     | Annotated[Perf, subcommand("perf")]
     | Annotated[TrainEs, subcommand("train")]
+    | Annotated[Imitate, subcommand("imitate")]
     | Annotated[Evaluate, subcommand("evaluate")]
 )
 

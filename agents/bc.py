@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from ..envs.gym import SchedulingEnv
 from .demonstrations import MicroStep
+from .fitting import CHUNK, Fit, FitOptions, tensors
 from .networks import scorer_for
-
-CHUNK = 512
-"""States that are scored at once."""
 
 
 @dataclass(frozen=True)
@@ -57,24 +55,12 @@ def clone(
     report: Callable[[int, float], None] = lambda epoch, loss: None,
 ) -> nn.Module:
     """A network that imitates `data` in environments like `env`; equal seeds give equal weights. One torch thread."""
-    torch.set_num_threads(1)
     torch.manual_seed(options.seed)
     network = scorer_for(env.kind.process, options.width)
-    optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
-    steps = options.epochs * -(-len(data) // options.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.learning_rate, total_steps=steps)
-    lots = np.random.default_rng(options.seed)
+    how = FitOptions(options.epochs, options.batch, options.learning_rate, options.seed)
+    fit = Fit(network, data.parts, data.action, how)
     for epoch in range(options.epochs):
-        order, losses = lots.permutation(len(data)), []
-        for start in range(0, len(data), options.batch):
-            rows = order[start : start + options.batch]
-            loss = nn.functional.cross_entropy(network(_tensors(data, rows)), torch.from_numpy(data.action[rows]))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            losses.append(float(loss.detach()))
-        report(epoch, float(np.mean(losses)))
+        report(epoch, fit.run_epoch())
     return network.eval()
 
 
@@ -97,7 +83,7 @@ def agreement(network: nn.Module, env: SchedulingEnv[Any], data: Demonstrations,
     rows = np.flatnonzero(choice)
     with torch.no_grad():
         parts = np.array_split(rows, len(rows) // CHUNK + 1)
-        chunks = [network(_tensors(data, part)).argmax(dim=1).numpy() for part in parts]
+        chunks = [network(tensors(data.parts, part)).argmax(dim=1).numpy() for part in parts]
     right = np.concatenate(chunks) == data.action[rows]
     types = np.array([env.describe(int(action)).split("(")[0] for action in data.action[rows]])
     by_type = {str(kind): float(right[types == kind].mean()) for kind in np.unique(types)}
@@ -109,7 +95,3 @@ def act(network: nn.Module, observation: dict[str, NDArray[Any]]) -> int:
     parts = {name: torch.from_numpy(part.astype(np.float32)[None]) for name, part in observation.items()}
     with torch.no_grad():
         return int(network(parts).argmax())
-
-
-def _tensors(data: Demonstrations, rows: NDArray[np.int64]) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(part[rows]) for name, part in data.parts.items()}

@@ -8,7 +8,7 @@ with most of the planned GPUs. Jobs that the window does not show, or that no le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,9 @@ from ..envs.cluster.view import observe
 from ..policies.cluster.policy import ListPolicy
 from ..scenarios.errors import InputError
 
+Follow = Callable[[dict[str, NDArray[Any]], int], int]
+"""(observation, the expert's action) -> the action that is taken."""
+
 
 @dataclass(frozen=True)
 class MicroStep:
@@ -39,13 +42,24 @@ class MicroStep:
     exact: bool
     """The action does precisely what the expert planned."""
     reward: float
-    """Raw reward of the action."""
+    """Raw reward of the action that was taken."""
+
+
+def obey(seen: dict[str, NDArray[Any]], action: int) -> int:
+    """Take the expert's action."""
+    return action
 
 
 def demonstrate(
-    env: GpuClusterEnv, expert: ListPolicy, seed: int | None = None, world: int | None = None
+    env: GpuClusterEnv,
+    expert: ListPolicy,
+    seed: int | None = None,
+    world: int | None = None,
+    follow: Follow = obey,
 ) -> Iterator[MicroStep]:
     """One episode of `expert` in `env`, from `reset(seed=seed)`; `world` asks for a world of the bank.
+
+    Where `follow` takes other actions, the expert still says at every step what it would do next.
 
     Under `decide_every=1`, with the expert as the environment's base and a window that holds its admitted jobs, the
     episode is the expert's own, job by job. Raises `InputError` where the environment hides what the expert uses.
@@ -66,9 +80,10 @@ def demonstrate(
         number = int(action)
         mask = np.asarray(info["action_mask"], bool)
         seen = observation
-        observation, _, terminated, truncated, info = env.step(number)
+        taken = follow(seen, number)
+        observation, _, terminated, truncated, info = env.step(taken)
         yield MicroStep(seen, mask, number, np.asarray(score), bool(exact), info["reward_raw"])
-        over, fresh = terminated or truncated, number >= env.kind.process.space.rest
+        over, fresh = terminated or truncated, taken >= env.kind.process.space.rest
 
 
 def _refuse(env: GpuClusterEnv, expert: ListPolicy) -> None:

@@ -18,13 +18,19 @@ from ..envs.serverless.state import State, World
 from ..envs.serverless.view import observe
 from ..policies.serverless.scheduler import Scheduler
 from ..scenarios.errors import InputError
-from .demonstrations import MicroStep
+from .demonstrations import Follow, MicroStep, obey
 
 
 def demonstrate_visits(
-    env: ServerlessGpuEnv, expert: Scheduler, seed: int | None = None, world: int | None = None
+    env: ServerlessGpuEnv,
+    expert: Scheduler,
+    seed: int | None = None,
+    world: int | None = None,
+    follow: Follow = obey,
 ) -> Iterator[MicroStep]:
     """One episode of `expert` in `env`, from `reset(seed=seed)`; `world` asks for a world of the bank.
+
+    Where `follow` takes other actions, the expert still says at every step what it would do.
 
     A visit is one decision of a scheduler, so every step is `exact` and the episode is the expert's own, unless the
     expert changes its worlds (planning time, no locality). Where actions name an invoker it is the dispatch rule's.
@@ -44,7 +50,7 @@ def demonstrate_visits(
     while not over:
         action, score, memory = env.lane.ask(question, data, memory, key)
         seen, mask, number = observation, np.asarray(info["action_mask"], bool), int(action)
-        observation, _, terminated, truncated, info = env.step(number)
+        observation, _, terminated, truncated, info = env.step(follow(seen, number))
         yield MicroStep(seen, mask, number, np.asarray(score), True, info["reward_raw"])
         over = terminated or truncated
 

@@ -1,0 +1,47 @@
+"""Small classrooms of both kinds, for tests of learners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import varigym
+from serverless_small import small_world
+from varigym.agents.classroom import Classroom
+from varigym.envs.cluster.options import EnvOptions
+from varigym.envs.serverless.options import ServerlessOptions
+from worlds import LEVELS, SmallJob, small_scenario
+
+BINS = np.tile(np.repeat(LEVELS[:3], 3), (2, 1))
+PROMISED = small_world(0).workflows
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A source of few distinct small worlds, the seed modulo their number."""
+
+    name: str = "small"
+    cluster: bool = True
+
+    def build(self, seed: int) -> Any:
+        return cluster_world(seed % 5) if self.cluster else replace(small_world(seed % 5), workflows=PROMISED)
+
+    def history(self) -> None:
+        return None
+
+
+@cache
+def cluster_world(w: int) -> Any:
+    jobs = [SmallJob(20 * k, 1 + (5 * k + w) % 9, 50 + 60 * (k % 4), k % 2) for k in range(8)]
+    return small_scenario(jobs, pm_bin=BINS)
+
+
+@cache
+def room(cluster: bool) -> Classroom:
+    if cluster:
+        expert = varigym.find_policy("fifo+pal")
+        return Classroom(Drawn(), expert, expert, EnvOptions(window=8))
+    base = varigym.find_scheduler("min-config")
+    return Classroom(Drawn(cluster=False), varigym.find_scheduler("esg"), base, ServerlessOptions(log=True))
