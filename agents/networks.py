@@ -22,6 +22,8 @@ CELL_FEATURES = 4
 """Log slowdown, within one node, bin / V, KEEP."""
 ENOUGH = CONFIG_FEATURES.index("the queue holds its batch")
 LEFT = CONFIG_FEATURES.index("slack less it and the fastest later stages over SLO")
+EVEN = 0.01
+"""Size of last weights that make no difference yet."""
 FAR_BELOW = -1e8
 """Score of what cannot be chosen, as in sb3-contrib: its probability is 0, and its entropy a number."""
 
@@ -98,6 +100,11 @@ class ConfigScorer(nn.Module):
             self.invoker = nn.Linear(len(INVOKER_FEATURES), width)
             self.pair = nn.Linear(width, width)
         self.register_buffer("frequency", torch.pi * 2.0 ** torch.arange(waves))
+
+    def flatten(self) -> None:
+        """Draw the last weights anew so that all actions score nearly the same."""
+        for last in (self.score.weight, next(self.finish[-1].parameters())):
+            nn.init.orthogonal_(last, EVEN)
 
     def forward(self, parts: dict[str, Tensor]) -> Tensor:
         """Logits [B, actions] from the parts of observations, -inf where `action_mask` is 0."""

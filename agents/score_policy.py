@@ -63,9 +63,8 @@ class ScorePolicy(MaskableMultiInputActorCriticPolicy):
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
         self.action_net = nn.Identity()
-        scorer = self.features_extractor.scorer
-        for last in (scorer.score, scorer.finish[-1]):  # all legal actions are nearly equal at first
-            nn.init.orthogonal_(last.weight, 0.01)
+        if isinstance(self.features_extractor, Judgement):
+            self.features_extractor.scorer.flatten()
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
 

@@ -15,12 +15,13 @@ import varigym
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from varigym.agents.score_policy import ScorePolicy, score_kwargs
+from varigym.agents.time_baseline import TimeBaseline
 from varigym.agents.vec_env import ServerlessGpuVecEnv
 from varigym.bench.stats import difference_interval, mean_interval
 from varigym.envs.serverless.options import ServerlessOptions
 from varigym.registration import make_serverless_bank
 
-REWARD_SCALE = 20.0
+REWARD_SCALE = 5.0
 """Returns are about 1 then; larger ones make the critic's gradient drown the actor's, as both are clipped together."""
 SMALL = "overload:invokers=4:load=0.325"
 """A quarter of the platform and of the load."""
@@ -43,7 +44,7 @@ class Args:
     window_s: float = 20.0
     learning_rate: float = 1.5e-3
     gamma: float = 0.99
-    entropy: float = 0.003
+    entropy: float = 0.001
     epochs: int = 4
     width: int = 32
     """Hidden units."""
@@ -66,10 +67,12 @@ def main(args: Args) -> dict[str, float]:
     learned = []
     for seed in args.seeds:
         model = train(args, seed)
-        found = hit_rates(test, args.worlds, lambda seen, masks, m=model: m.predict(seen, None, None, True, masks)[0])
+        # Actions are drawn as in training: most configurations are nearly as good as others, so the likeliest one is
+        # not what has been learned.
+        found = hit_rates(test, args.worlds, lambda seen, masks, m=model: m.predict(seen, action_masks=masks)[0])
         learned.append(found)
-        ahead = difference_interval(found, rates["min-config"])
-        print(f"seed {seed}: {shown(mean_interval(found))}, less min-config's {shown(ahead)}", flush=True)
+        ahead = [f"{shown(difference_interval(found, rates[name]))} less {name}'s" for name in ("min-config", "random")]
+        print(f"seed {seed}: {shown(mean_interval(found))}, {', '.join(ahead)}", flush=True)
     rates["learned"] = np.mean(learned, axis=0)
     for name, rate in rates.items():
         print(f"{name:12} hit rate {shown(mean_interval(rate))}")
@@ -83,7 +86,7 @@ def train(args: Args, seed: int) -> MaskablePPO:
     lanes = ServerlessGpuVecEnv(worlds, varigym.find_scheduler(args.base), args.lanes, options)
     model = MaskablePPO(
         ScorePolicy,
-        lanes,
+        TimeBaseline(lanes),
         n_steps=64,
         batch_size=min(512, 64 * args.lanes),
         n_epochs=args.epochs,
@@ -95,7 +98,7 @@ def train(args: Args, seed: int) -> MaskablePPO:
         tensorboard_log=str(args.logs),
         seed=seed,
     )
-    lanes.seed(seed)
+    model.get_env().seed(seed)
     start = time.perf_counter()
     model.learn(args.steps)
     spent = time.perf_counter() - start

@@ -41,7 +41,7 @@ def test_ppo_in_small(tmp_path: Path) -> None:
 def test_cloning_esg_in_small(capsys: pytest.CaptureFixture[str]) -> None:
     example = load("clone_esg")
     small = "strict-heavy:invokers=2:load=0.1"
-    args = example.Args("min-config", small, "min-config", window_s=3.0, episodes=2, held_out=2, epochs=2)
+    args = example.Args("min-config", small, "min-config", window_s=3.0, episodes=2, held_out=2, epochs=40)
     [(agreed, hits, cost)] = example.main(args)
     assert 0.2 < agreed <= 1
     assert -1 <= hits <= 1
