@@ -47,8 +47,13 @@ def target(data: EsgData, view: View) -> jax.Array:
 
 def path_costs(data: EsgData, view: View) -> jax.Array:
     """Costs [X, K] of the cheapest paths within T* by first configuration; `NO_PATH` or more: there is none."""
+    return costs_within(data, view, target(data, view))
+
+
+def costs_within(data: EsgData, view: View, goal: jax.Array) -> jax.Array:
+    """The same within `goal` ticks [] int32."""
     queue = view.queue
-    left = target(data, view) - data.time[queue]
+    left = goal - data.time[queue]
     step_time = data.step_time[queue]  # [M, B]
     by_level = left.reshape(step_time.shape[1], -1)  # batches are the slowest axis of a configuration's number
     at = jnp.sum(step_time[:, :, None] <= by_level[None], axis=0, dtype=jnp.int32)
@@ -60,14 +65,18 @@ def path_costs(data: EsgData, view: View) -> jax.Array:
 
 def choose(data: EsgData, view: View) -> Decision:
     """The first configuration of ESG's list that can run now; else, by option, the minimum one; else WAIT."""
-    cost = path_costs(data, view)
+    return pick(data, view, path_costs(data, view), data.candidates)
+
+
+def pick(data: EsgData, view: View, cost: jax.Array, candidates: jax.Array) -> Decision:
+    """The decision where paths cost `cost` [X, K] and the `candidates` [] cheapest first ones are tried."""
     best, number = cost[:, 0], jnp.arange(cost.shape[0], dtype=jnp.int32)
     lost = jnp.min(folded(best)) >= NO_PATH
     order, able = _order(data, view, best, lost)
     config, found = best_of(order, able)
     cheapest = order[jnp.minimum(config, order.shape[0] - 1)]
     before = (cost < cheapest) | ((cost == cheapest) & (number < config)[:, None])
-    found &= lost | (jnp.sum(folded(before), dtype=jnp.int32) < data.candidates)
+    found &= lost | (jnp.sum(folded(before), dtype=jnp.int32) < candidates)
 
     short = data.rescue & (view.slack < data.time[view.queue, data.least])
     forced = ((view.fails + 1 > data.retries) | short) & view.legal[data.least] & ~found
