@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Union
 
 import tyro
 from rich.table import Table
@@ -34,7 +34,7 @@ from .listing import show_catalogs
 from .scenarios.catalog import HELD_OUT
 from .scenarios.errors import InputError, unknown_name
 from .settings import configure
-from .train_command import FolderRun, TrainEs
+from .train_command import FolderRun, TrainEs, TrainPpo, algorithm
 
 REFUSED = 2
 
@@ -193,22 +193,23 @@ class Perf:
             write_text(self.json, json.dumps(as_json(readings), indent=1) + "\n")
 
 
-Command = (
-    Annotated[List, subcommand("list")]
-    | Annotated[Simulate, subcommand("simulate")]
-    | Annotated[Bench, subcommand("bench")]
-    | Annotated[Perf, subcommand("perf")]
-    | Annotated[TrainEs, subcommand("train")]
-    | Annotated[Imitate, subcommand("imitate")]
-    | Annotated[Evaluate, subcommand("evaluate")]
-)
+Command = List | Simulate | Bench | Perf | Imitate | TrainEs | TrainPpo | Evaluate
+
+
+def _commands(words: Sequence[str]) -> Any:
+    """All of them by name; the options of `train` are those of its algorithm."""
+    kinds: dict[str, Any] = {"list": List, "simulate": Simulate, "bench": Bench, "perf": Perf}
+    kinds |= {"imitate": Imitate, "train": algorithm(words), "evaluate": Evaluate}
+    return Union[tuple(Annotated[kind, subcommand(name)] for name, kind in kinds.items())]  # noqa: UP007
 
 
 def read_command(argv: Sequence[str] | None) -> Command:
     """The command that the words (default: the process's own) ask for; leaves where they ask for none."""
     configure(x64=True)
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.EnumChoicesFromValues)
-    return tyro.cli(Command, prog="varigym", description=__doc__, args=argv, config=config)
+    return tyro.cli(
+        _commands(sys.argv[1:] if argv is None else argv), prog="varigym", description=__doc__, args=argv, config=config
+    )
 
 
 def run_command(command: Command) -> int:

@@ -9,22 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .agents.recipes import ImitateOptions
-from .agents.trained import load_policy
-from .bench.experiment import Grid, run_grid
-from .bench.judgement import Judgement
-from .bench.kinds import CLUSTER, BenchKind, find_policy_of, kind_of
-from .bench.terminal import console, note, progress_bar
-from .envs.cluster.options import EnvOptions
-from .envs.serverless.options import ServerlessOptions
-from .scenarios.catalog import VALIDATION, find_source
+from .bench.kinds import CLUSTER, kind_of
+from .bench.terminal import note, progress_bar
+from .scenarios.catalog import find_source
 from .scenarios.errors import InputError
-from .train_command import FolderRun, require_learn
+from .train_command import FolderRun, classroom, compare_on_validation, require_learn
 
 if TYPE_CHECKING:
-    from .agents.classroom import Classroom
     from .agents.dagger import Epoch
-
-TEACHERS, BASE = ("gittins+pal+backfill", "esg"), "min-config"
 
 
 @dataclass(frozen=True)
@@ -67,10 +59,10 @@ class Imitate(FolderRun):
 
         options = ImitateOptions(**asdict(self.options))
         source = find_source(self.scenario)
-        kind = kind_of(source)
         if self.save_data and self.save_data.exists():
             raise InputError(f"{self.save_data} exists already; choose another --save-data")
-        room = self._room(kind, source)
+        cluster = {"decide_every": self.decide_every} if kind_of(source) is CLUSTER else {}
+        room = classroom(source, self.teacher, self.base, self.window_s, None, **cluster)
         data = load_dataset(self.data) if self.data else None
         with _shown((options.dagger + 1) * options.epochs) as report:
             run_imitation(room, options, self.out, self.resume, data, report)
@@ -78,25 +70,7 @@ class Imitate(FolderRun):
         if self.save_data:
             self.save_data.write_bytes((self.out / DATA).read_bytes())
             note(f"wrote {self.save_data}")
-        self._compare(room, options.validation_worlds)
-
-    def _room(self, kind: BenchKind, source: Any) -> Classroom:
-        from .agents.classroom import Classroom
-
-        is_cluster = kind is CLUSTER
-        teacher = find_policy_of(kind, self.teacher or TEACHERS[kind is not CLUSTER])
-        base = teacher if is_cluster and not self.base else find_policy_of(kind, self.base or BASE)
-        if is_cluster:
-            return Classroom(source, teacher, base, EnvOptions(decide_every=self.decide_every))
-        return Classroom(source, teacher, base, ServerlessOptions(), self.window_s)
-
-    def _compare(self, room: Classroom, worlds: int) -> None:
-        """Whole episodes of the learner and of its teacher on the same validation worlds."""
-        _, policy = load_policy(self.out)
-        seeds = tuple(range(VALIDATION.first, VALIDATION.first + worlds))
-        results = run_grid(Grid((room.source,), (policy, room.teacher), seeds, room.teacher.name))
-        console().print(*Judgement(results, (policy.name,), (room.teacher.name,)).tables())
-        console().print(f"on held-out worlds: varigym evaluate {self.out}", markup=False)
+        compare_on_validation(room, self.out, options.validation_worlds)
 
 
 @contextmanager

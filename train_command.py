@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.progress import TimeRemainingColumn
 
+from .agents.checkpoint import Checkpoint, load_checkpoint
 from .agents.es import EsOptions
+from .agents.network_kinds import CLUSTER_SCORER, SERVERLESS_SCORER
+from .agents.recipes import PpoOptions
 from .agents.run_folder import STATE
 from .agents.trained import load_policy
+from .bench.experiment import Grid, run_grid
+from .bench.judgement import Judgement
 from .bench.kinds import CLUSTER, find_policy_of, kind_of
 from .bench.terminal import console, note, progress_bar
+from .envs.cluster.options import EnvOptions
+from .envs.serverless.options import ServerlessOptions
 from .policies.cluster.index_net import HIDDEN, LearnedIndex
-from .scenarios.catalog import find_source
+from .scenarios.catalog import VALIDATION, find_source
 from .scenarios.errors import InputError
 
 if TYPE_CHECKING:
+    from .agents.classroom import Classroom
     from .agents.es import Generation
 
 LEARN = ("torch", "tensorboard", "safetensors")
 """What learners need beside the package itself."""
+TEACHERS, BASE = ("gittins+pal+backfill", "esg"), "min-config"
+SCORERS = (CLUSTER_SCORER, SERVERLESS_SCORER)
+PPO_VALIDATION = 8
+"""Validation worlds that PPO's outcome is shown on."""
 
 
 class FolderRun:
@@ -58,8 +71,8 @@ class TrainEs(FolderRun):
     """Where to learn, as NAME[:KNOB=VALUE...]; worlds are drawn from the train seeds."""
     teacher: str = "gittins+pal+backfill"
     """Expert to begin with and to improve on."""
-    algo: Literal["es"] = "es"
-    """Recipe; its options are those below."""
+    algo: Literal["es", "ppo"] = "es"
+    """Recipe; the options below are those of es (see train --algo ppo --help for the others)."""
     init: Path | None = None
     """Checkpoint folder to begin from instead of the expert as it is."""
     resume: bool = False
@@ -102,6 +115,87 @@ class TrainEs(FolderRun):
         if not isinstance(policy, LearnedIndex):
             raise InputError(f"--init {self.init} is no learned index; legal for es: a checkpoint of train --algo es")
         return policy
+
+
+@dataclass(frozen=True)
+class PpoFlags(PpoOptions):
+    """Options as they are given; looked at when the command runs, so that a refusal is one line."""
+
+    def __post_init__(self) -> None:
+        """Nothing yet."""
+
+
+@dataclass(frozen=True)
+class TrainPpo(FolderRun):
+    """Improve on an expert: a network that scores every action, by masked proximal policy optimisation (--algo ppo)."""
+
+    out: Path
+    """Folder of the run: a policy that bench, simulate and evaluate take, state to go on from, TensorBoard in tb/."""
+    scenario: str = "sia-64"
+    """Where to learn, as NAME[:KNOB=VALUE...], of either kind; worlds are drawn from the train seeds."""
+    teacher: str = ""
+    """Expert that rewards are measured by, and the window's order. Default: gittins+pal+backfill, or esg."""
+    algo: Literal["es", "ppo"] = "ppo"
+    """Recipe; the options below are those of ppo."""
+    init: Path | None = None
+    """Checkpoint folder of imitate or train --algo ppo to begin from, in an environment of its options."""
+    resume: bool = False
+    """Go on where the run in --out was interrupted; all other options as they were."""
+    window_s: float = 20.0
+    """Serverless: length of an episode in seconds."""
+    options: PpoFlags = PpoFlags()
+
+    def run(self) -> None:
+        """Learn, and compare with the teacher on validation worlds."""
+        require_learn()
+        from .agents.ppo import Stage, run_ppo
+
+        source, init = find_source(self.scenario), load_checkpoint(self.init) if self.init else None
+        given = asdict(self.options) | ({"width": init.sizes.get("width", self.options.width)} if init else {})
+        options = PpoOptions(**given)
+        room = classroom(source, self.teacher, init.base if init else "", self.window_s, init)
+        with progress_bar(TimeRemainingColumn()) as bar:
+            task = bar.add_task("stages", total=options.stages)
+
+            def report(stage: Stage) -> None:
+                told = f"reward {stage.reward:.6f} per decision, {stage.steps_per_s:,.0f} decisions/s"
+                bar.update(task, completed=stage.number, description=f"{told}; stages")
+
+            run_ppo(room, options, self.out, self.resume, init, report)
+        note(f"wrote {self.out}")
+        compare_on_validation(room, self.out, PPO_VALIDATION)
+
+
+def algorithm(words: Sequence[str]) -> type[TrainEs | TrainPpo]:
+    """Whose options `train` has: those of `--algo`."""
+    after = dict(pairwise(words))
+    return TrainPpo if after.get("--algo") == "ppo" or "--algo=ppo" in words else TrainEs
+
+
+def classroom(
+    source: Any, teacher: str, base: str, window_s: float, init: Checkpoint | None, **options: Any
+) -> Classroom:
+    """Where an expert of this name, by default the strongest, is learned from; options of `init` where there is one."""
+    from .agents.classroom import Classroom
+
+    kind = kind_of(source)
+    if init is not None:
+        if init.network.world is not kind.world or init.kind not in SCORERS:
+            raise InputError(f"--init holds a {init.kind}; legal: a network that scores actions, for {kind.about}")
+        options = dict(init.options)
+    expert = find_policy_of(kind, teacher or TEACHERS[kind is not CLUSTER])
+    if kind is CLUSTER:
+        return Classroom(source, expert, find_policy_of(kind, base) if base else expert, EnvOptions(**options))
+    return Classroom(source, expert, find_policy_of(kind, base or BASE), ServerlessOptions(**options), window_s)
+
+
+def compare_on_validation(room: Classroom, out: Path, worlds: int) -> None:
+    """Whole episodes of a learner and of its teacher on the same validation worlds."""
+    _, policy = load_policy(out)
+    seeds = tuple(range(VALIDATION.first, VALIDATION.first + worlds))
+    results = run_grid(Grid((room.source,), (policy, room.teacher), seeds, room.teacher.name))
+    console().print(*Judgement(results, (policy.name,), (room.teacher.name,)).tables())
+    console().print(f"on held-out worlds: varigym evaluate {out}", markup=False)
 
 
 def cluster_source(scenario: str, why: str) -> Any:

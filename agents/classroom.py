@@ -19,7 +19,6 @@ from ..policies.cluster.policy import ListPolicy
 from ..scenarios.errors import InputError
 from ..scenarios.serverless_source import windowed
 from .demonstrations import Follow, MicroStep, demonstrate, obey
-from .vec_env import SchedulingVecEnv
 from .visits import demonstrate_visits
 
 REAL_CHOICE = 4
@@ -70,10 +69,6 @@ class Classroom:
             bank = stack_clusters(worlds, self.source.history(), getattr(self.source, "bins", None))
             return GpuClusterEnv(bank, self.base, self.options)
         return ServerlessGpuEnv(stack_platforms(worlds), self.base, self.options)
-
-    def lanes(self, seeds: Sequence[int], num_envs: int) -> SchedulingVecEnv:
-        """A batch over the worlds of these seeds, for Stable-Baselines3."""
-        return SchedulingVecEnv(self.kind(seeds), num_envs)
 
     def kind(self, seeds: Sequence[int]) -> Kind:
         """The worlds of these seeds as faces know them."""

@@ -59,10 +59,7 @@ class Fit:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Weights, and what the optimiser remembers."""
-        found = {f"weights/{name}": _array(value) for name, value in self.network.named_parameters()}
-        for name, value in self.network.named_parameters():
-            for key, kept in self.optimizer.state[value].items():
-                found[f"{key}/{name}"] = _array(kept)
+        found = learned(self.network, self.optimizer)
         group = self.optimizer.param_groups[0]
         return {**found, "schedule": np.array([self.schedule.last_epoch, group["lr"], *group["betas"]], np.float64)}
 
@@ -71,14 +68,27 @@ class Fit:
         for _ in range(epoch):
             self._lots.permutation(len(self.target))
         self.epoch = epoch
-        keys = {name.partition("/")[0] for name in arrays} - {"weights", "schedule"}
-        with torch.no_grad():
-            for name, value in self.network.named_parameters():
-                value.copy_(torch.from_numpy(arrays[f"weights/{name}"]))
-                self.optimizer.state[value] = {key: torch.from_numpy(arrays[f"{key}/{name}"].copy()) for key in keys}
+        relearn(self.network, self.optimizer, arrays)
         done, rate, *betas = arrays["schedule"].tolist()
         self.schedule.last_epoch, self.schedule._step_count = int(done), int(done) + 1
         self.optimizer.param_groups[0].update(lr=rate, betas=tuple(betas))
+
+
+def learned(network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, NDArray[Any]]:
+    """Weights `weights/NAME`, and what the optimiser remembers of each, `KEY/NAME`."""
+    found = {f"weights/{name}": _array(value) for name, value in network.named_parameters()}
+    for name, value in network.named_parameters():
+        found |= {f"{key}/{name}": _array(kept) for key, kept in optimizer.state[value].items()}
+    return found
+
+
+def relearn(network: nn.Module, optimizer: torch.optim.Optimizer, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Put back what `learned` gave. Raises `KeyError` for other arrays."""
+    keys = {name.partition("/")[0] for name in arrays} - {"weights", "schedule"}
+    with torch.no_grad():
+        for name, value in network.named_parameters():
+            value.copy_(torch.from_numpy(arrays[f"weights/{name}"]))
+            optimizer.state[value] = {key: torch.from_numpy(arrays[f"{key}/{name}"].copy()) for key in keys}
 
 
 def loss_of(logits: Tensor, target: Tensor) -> Tensor:

@@ -35,3 +35,60 @@ class ImitateOptions:
             object.__setattr__(self, name, as_whole(name, getattr(self, name), value))
         check_number("soft", self.soft, 0)
         check_number("learning_rate", self.learning_rate, 0, above=True)
+
+
+@dataclass(frozen=True)
+class PpoOptions:
+    """How to improve by proximal policy optimisation. Raises `InputError` for what is not legal."""
+
+    steps: int = 400_000
+    """Decisions to learn from, in all lanes together; rounded up to whole stages."""
+    lanes: int = 16
+    """Episodes that run side by side."""
+    worlds: int = 32
+    """Train worlds."""
+    rollout: int = 128
+    """Decisions of a lane between two updates."""
+    stage: int = 8
+    """Updates between two states on disk; every stage begins with new episodes and lots of its own."""
+    batch: int = 512
+    epochs: int = 4
+    """Passes over a rollout."""
+    learning_rate: float = 3e-4
+    """At first; it falls linearly to a tenth of that."""
+    gamma: float = 1.0
+    """Discount per decision."""
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    entropy: float = 0.0
+    """Weight of the entropy bonus."""
+    pull: float = 0.1
+    """Weight at first of the cross-entropy to the policy that --init gave; nothing without one."""
+    pull_share: float = 0.5
+    """Share of the run over which that weight falls to 0."""
+    floor: float = 1e-3
+    """Advantages are divided by their standard deviation, or by this where that is smaller."""
+    width: int = 64
+    """Hidden units; those of --init where there is one."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "lanes", "worlds", "rollout", "stage", "batch", "epochs", "width"):
+            object.__setattr__(self, name, as_whole(name, getattr(self, name), 1))
+        object.__setattr__(self, "seed", as_whole("seed", self.seed, 0))
+        for name in ("learning_rate", "floor", "clip"):
+            check_number(name, getattr(self, name), 0, above=True)
+        for name in ("gamma", "gae_lambda", "pull_share"):
+            check_number(name, getattr(self, name), 0, 1)
+        for name in ("entropy", "pull"):
+            check_number(name, getattr(self, name), 0)
+
+    @property
+    def stages(self) -> int:
+        """How many there are."""
+        return -(-self.steps // self.stage_steps)
+
+    @property
+    def stage_steps(self) -> int:
+        """Decisions of all lanes in a stage."""
+        return self.lanes * self.rollout * self.stage
