@@ -51,7 +51,7 @@ def test_ranks_are_centred_and_ties_share_theirs() -> None:
 
 
 def test_it_finds_the_bottom_of_a_bowl() -> None:
-    options = EsOptions(generations=200, pairs=8, learning_rate=0.05)
+    options = EsOptions(generations=200, pairs=8, learning_rate=0.05, averaged=0.2)
     seen: list[Generation] = []
     end = train_es(Bowl(), options, report=seen.append)
     assert distance(end.result) < 0.01
