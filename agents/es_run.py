@@ -1,11 +1,11 @@
-"""Evolution strategies as a run in a folder: from an expert to the checkpoint of a learned index."""
+"""Evolution strategies as a run in a folder: from an expert to a checkpoint; what a run is of a learned index."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..scenarios.checks import check_whole
 from ..scenarios.errors import InputError
 from ..scenarios.source import Synthetic
 from .checkpoint import Checkpoint, Training
-from .es import EsOptions, EsState, Generation, Weights, begin, train_es
+from .es import EsOptions, EsState, Generation, Task, Weights, begin, train_es
 from .index_es import IndexTask
 from .run_folder import RunFolder, Saved, joined, part
 from .trained import index_checkpoint
@@ -24,6 +24,34 @@ RECIPE = "es"
 SAVE_EVERY = 10
 """Generations between two states on disk."""
 ARRAYS = ("weights", "first", "second", "total")
+
+
+class Run(Protocol):
+    """What `run_es` needs to know of a run."""
+
+    @property
+    def options(self) -> EsOptions:
+        """How it is searched."""
+        ...
+
+    @property
+    def task(self) -> Task:
+        """What is searched."""
+        ...
+
+    @property
+    def start(self) -> Weights:
+        """Weights before the first generation."""
+        ...
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that shapes what comes out, in words."""
+        ...
+
+    def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
+        """The policy that the search has come to."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -82,7 +110,7 @@ class IndexRun:
 
 
 def run_es(
-    run: IndexRun,
+    run: Run,
     out: Path,
     resume: bool = False,
     watch: Callable[[Generation], None] = lambda generation: None,

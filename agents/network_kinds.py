@@ -18,6 +18,8 @@ from ..envs.serverless.options import ServerlessOptions
 from ..envs.serverless.platform_features import INVOKER_FEATURES, OTHER_FEATURES, PLATFORM_FEATURES
 from ..policies.cluster.index_features import FEATURES, NAMES
 from ..policies.cluster.index_net import OUTPUTS
+from ..policies.serverless.esg_features import NAMES as ESG_NAMES
+from ..policies.serverless.learned_esg import shapes as esg_shapes
 from ..scenarios.catalog import Kind
 from ..scenarios.errors import InputError
 
@@ -125,6 +127,14 @@ NETWORKS: dict[str, NetworkKind] = {
         shapes=_config_shapes,
         check=lambda options: ServerlessOptions(**options),
     ),
+    "serverless-esg": NetworkKind(
+        world=Kind.SERVERLESS,
+        sizes=("hidden",),
+        options=(),
+        inputs=lambda options: ESG_NAMES,
+        shapes=lambda sizes, options: esg_shapes(sizes["hidden"]),
+        check=lambda options: None,
+    ),
 }
 """By the name that a file has for them."""
-INDEX, CLUSTER_SCORER, SERVERLESS_SCORER = NETWORKS
+INDEX, CLUSTER_SCORER, SERVERLESS_SCORER, SERVERLESS_ESG = NETWORKS

@@ -19,11 +19,13 @@ from ..policies.catalog import find_policy
 from ..policies.cluster.index_net import LearnedIndex, Weights
 from ..policies.cluster.policy import ListPolicy
 from ..policies.serverless.catalog import find_scheduler
+from ..policies.serverless.esg import Esg
+from ..policies.serverless.learned_esg import LearnedEsg
 from ..scenarios.catalog import Kind
 from ..scenarios.errors import InputError
 from .actors import ClusterActor, ServerlessActor
 from .checkpoint import Checkpoint, Training, is_folder, load_checkpoint
-from .network_kinds import CLUSTER_SCORER, INDEX, NETWORKS, SERVERLESS_SCORER
+from .network_kinds import CLUSTER_SCORER, INDEX, NETWORKS, SERVERLESS_ESG, SERVERLESS_SCORER
 
 SHOWN = 8
 """Digits of a checkpoint's identity in its name."""
@@ -34,6 +36,13 @@ def index_checkpoint(expert: ListPolicy, weights: Weights, training: Training) -
     policy = LearnedIndex(expert, weights)  # says what is wrong with them
     sizes = {"hidden": policy.weights["b1"].size}
     return Checkpoint(INDEX, expert.name, sizes, {}, policy.weights, training)
+
+
+def esg_checkpoint(expert: Esg, weights: Weights, training: Training) -> Checkpoint:
+    """A learned ESG over `expert`. Raises `InputError` where the weights are none."""
+    policy = LearnedEsg(expert, weights)  # says what is wrong with them
+    sizes = {"hidden": policy.weights["b1"].size}
+    return Checkpoint(SERVERLESS_ESG, expert.name, sizes, {}, policy.weights, training)
 
 
 def scorer_checkpoint(kind: EnvKind, weights: Mapping[str, NDArray[np.float32]], training: Training) -> Checkpoint:
@@ -89,6 +98,10 @@ def _index(checkpoint: Checkpoint, name: str) -> LearnedIndex:
     return LearnedIndex(find_policy(checkpoint.base), checkpoint.weights, label=name)
 
 
+def _learned_esg(checkpoint: Checkpoint, name: str) -> LearnedEsg:
+    return LearnedEsg(find_scheduler(checkpoint.base), checkpoint.weights, label=name)  # type: ignore[arg-type]
+
+
 def _cluster_scorer(checkpoint: Checkpoint, name: str) -> ClusterActor:
     base, options = find_policy(checkpoint.base), EnvOptions(**checkpoint.options)
     if base.clairvoyant and not options.clairvoyant:
@@ -109,4 +122,5 @@ _MAKERS: Mapping[str, Callable[[Checkpoint, str], Any]] = {
     INDEX: _index,
     CLUSTER_SCORER: _cluster_scorer,
     SERVERLESS_SCORER: _serverless_scorer,
+    SERVERLESS_ESG: _learned_esg,
 }

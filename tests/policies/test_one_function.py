@@ -18,6 +18,9 @@ from varigym.envs.serverless import episode as serverless_episode
 from varigym.policies.catalog import find_policy
 from varigym.policies.cluster.index_net import LearnedIndex, untrained
 from varigym.policies.serverless.catalog import find_scheduler
+from varigym.policies.serverless.learned_esg import LearnedEsg
+from varigym.policies.serverless.learned_esg import untrained as untrained_esg
+from varigym.policies.serverless.scheduler import Scheduler
 from varigym.policies.types import Policy
 from varigym.scenarios.catalog import HELD_OUT, find_serverless, find_source
 
@@ -50,9 +53,13 @@ def test_episodes_of_the_cluster(name: str) -> None:
     assert loops == inside > 0
 
 
-@pytest.mark.parametrize("name", ["esg", "infless", "fast-gshare", "min-config"])
+def scheduler_of(name: str) -> Scheduler:
+    return LearnedEsg(find_scheduler("esg"), untrained_esg(0)) if name == "learned" else find_scheduler(name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["esg", "infless", "fast-gshare", "min-config", "learned"])
 def test_episodes_of_the_serverless_platform(name: str) -> None:
-    source, scheduler = find_serverless("fork-join"), find_scheduler(name)
+    source, scheduler = find_serverless("fork-join"), scheduler_of(name)
     bank = SERVERLESS.bank(source, build_worlds(source, [HELD_OUT.first]))
     data, first, key = scheduler.bind(bank), jnp.int32(0), jax.random.key(0)
     program = scheduler.program

@@ -1,0 +1,188 @@
+"""The learned ESG as a task for evolution strategies: hits and cost of windows of several settings, against ESG's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.serverless.bank import Bank, make_bank, padded
+from ..envs.serverless.episode import FIRST_PLACES, MORE_PLACES, THREADS, Program, begin, go_on
+from ..policies.serverless.esg import Esg
+from ..policies.serverless.learned_esg import HIDDEN, LearnedData, LearnedEsg, untrained
+from ..scenarios.catalog import TRAIN, VALIDATION
+from ..scenarios.errors import InputError
+from ..scenarios.serverless import ServerlessScenario
+from ..scenarios.serverless_source import ServerlessSynthetic
+from .es import EsOptions, Floats, Weights
+
+WORLDS = 1
+"""Stream of the seeds of train worlds beside that of the noise."""
+POINTS = 100.0
+COST_PRICE = 2.0
+"""Points of hit rate that a per cent of cost per served request beyond ESG's is worth."""
+FLOOR, FLOOR_PRICE = 0.5, 2.0
+"""Points that a setting may lose, and what every point beyond that counts as in addition."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sums over the counted requests of episodes; arrays [P, M] by member and world."""
+
+    hit: Floats
+    """Points."""
+    usd: Floats
+    """Per served request."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How long an episode of the search is, instead of what the settings say."""
+
+    warmup_s: float = 20.0
+    measured_s: float = 16.0
+    drain_s: float = 12.0
+
+
+@dataclass(frozen=True)
+class EsgTask:
+    """Fitness is minus the `worth` of a policy, averaged over settings. Raises `InputError` where there is none."""
+
+    sources: tuple[ServerlessSynthetic, ...]
+    expert: Esg
+    hidden: int = HIDDEN
+    validation_worlds: int = 4
+    """Of every setting."""
+    windows: Windows = Windows()
+
+    def __post_init__(self) -> None:
+        if not self.sources:
+            raise InputError("sources is empty; legal: at least one setting")
+
+    def start(self, seed: int) -> Weights:
+        """An untrained network: the expert."""
+        return untrained(seed, self.hidden)
+
+    def fitness(self, generation: int, population: Sequence[Weights], options: EsOptions) -> Floats:
+        """Of every member, on fresh train worlds; settings take turns."""
+        lots = np.random.default_rng([options.seed, generation, WORLDS])
+        first = generation * options.worlds
+        settings = [(first + number) % len(self.sources) for number in range(options.worlds)]
+        seeds = lots.integers(TRAIN.first, TRAIN.last, size=options.worlds, endpoint=True)
+        gain, cost = self._against_expert(settings, seeds.tolist(), population)
+        return -np.mean([worth(gain[:, at], cost[:, at]) for at in _places(settings).values()], axis=0)
+
+    def validate(self, weights: Weights) -> Mapping[str, float]:
+        """Points over ESG and cost against ESG's by setting, on validation worlds."""
+        count = self.validation_worlds
+        settings = [setting for setting in range(len(self.sources)) for _ in range(count)]
+        seeds = [VALIDATION.first + number for _ in self.sources for number in range(count)]
+        gain, cost = self._against_expert(settings, seeds, [weights])
+        figures = {"worth": float(np.mean([worth(gain[:, at], cost[:, at]) for at in _places(settings).values()]))}
+        for setting, at in _places(settings).items():
+            name = self.sources[setting].name
+            figures[f"gain/{name}"] = float(gain[0, at].mean())
+            figures[f"cost/{name}"] = float(np.exp(cost[0, at].mean()))
+        return figures
+
+    def _against_expert(
+        self, settings: Sequence[int], seeds: Sequence[int], population: Sequence[Weights]
+    ) -> tuple[Floats, Floats]:
+        """(points of hit rate over ESG's, log of cost per served request over ESG's), each [P, M]."""
+        members = [untrained(0, self.hidden), *population]
+        gain, cost = (np.zeros((len(population), len(settings))) for _ in range(2))
+        for platform in dict.fromkeys(self._platform):
+            at = [number for number, setting in enumerate(settings) if self._platform[setting] == platform]
+            if not at:
+                continue
+            bank = padded(make_bank([self.windowed[settings[n]].build(seeds[n]) for n in at]))
+            data = [LearnedEsg.rebind(self._data[platform], weights) for weights in members]
+            tally = tallies(bank, self._policy.program, data)
+            gain[:, at] = tally.hit[1:] - tally.hit[:1]
+            cost[:, at] = np.log(tally.usd[1:] / tally.usd[:1])
+        return gain, cost
+
+    @cached_property
+    def windowed(self) -> list[ServerlessSynthetic]:
+        """The settings with shorter episodes."""
+        part = asdict(self.windows)
+        return [replace(source, arrivals=replace(source.arrivals, **part)) for source in self.sources]  # type: ignore[type-var]
+
+    @cached_property
+    def _policy(self) -> LearnedEsg:
+        return LearnedEsg(self.expert, untrained(0, self.hidden))
+
+    @cached_property
+    def _platform(self) -> list[int]:
+        """Number of each setting's platform: the first setting that has the same one."""
+        worlds = [window.build(TRAIN.first) for window in self.windowed]
+        return [next(n for n, other in enumerate(worlds) if _alike(world, other)) for world in worlds]
+
+    @cached_property
+    def _data(self) -> dict[int, LearnedData]:
+        """What the policy is bound to, by platform; requests do not enter, promises do, and are those of a setting."""
+        banks: dict[int, list[ServerlessScenario]] = {}
+        for platform, window in zip(self._platform, self.windowed, strict=True):
+            banks.setdefault(platform, []).append(window.build(TRAIN.first))
+        return {platform: self._policy.bind(make_bank(worlds)) for platform, worlds in banks.items()}
+
+
+def worth(gain: Floats, cost: Floats) -> Floats:
+    """Worth [P] in points of a setting's worlds [P, M]: what is gained, less what it costs more, less deep losses."""
+    mean, dearer = gain.mean(axis=1), POINTS * cost.mean(axis=1)
+    loss = np.maximum(-FLOOR - mean, 0)
+    return np.asarray(mean - COST_PRICE * np.maximum(dearer, 0) - FLOOR_PRICE * loss)
+
+
+def _places(settings: Sequence[int]) -> dict[int, list[int]]:
+    """Where the worlds of each setting are."""
+    return {s: [n for n, other in enumerate(settings) if other == s] for s in dict.fromkeys(settings)}
+
+
+def _alike(one: ServerlessScenario, other: ServerlessScenario) -> bool:
+    """Whether both can be worlds of one bank."""
+    try:
+        make_bank([one, other])
+    except InputError:
+        return False
+    return True
+
+
+def tallies(bank: Bank, program: Program, data: Sequence[Any]) -> Tally:
+    """What every member's data come to on every world."""
+    pairs = [(member, world) for world in range(len(bank)) for member in range(len(data))]
+
+    def run(pair: tuple[int, int]) -> tuple[float, ...]:
+        member, world = pair
+        return _tally_with(program, FIRST_PLACES, bank, jnp.int32(world), data[member])
+
+    first = run(pairs[0])  # alone, so that threads do not compile the same program at the same time
+    with ThreadPoolExecutor(THREADS) as pool:
+        found: NDArray[np.float64] = np.array([first, *pool.map(run, pairs[1:])], np.float64)
+    hits, served, usd = found.reshape(len(bank), len(data), 3).transpose(2, 1, 0)
+    counted = np.array([scenario.requests.counted.sum() for scenario in bank.scenarios])
+    return Tally(POINTS * hits / counted, np.maximum(usd, 1e-12) / np.maximum(served, 1))
+
+
+def _tally_with(program: Program, places: int, bank: Bank, world: jax.Array, data: Any) -> tuple[float, ...]:
+    """Hits, served requests and USD of an episode, with as many places in a queue as it takes."""
+    *sums, overflow = _episode(program, places, bank.worlds, world, data)
+    if bool(overflow):
+        return _tally_with(program, places * MORE_PLACES, bank, world, data)
+    return tuple(float(value) for value in sums)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _episode(program: Program, places: int, worlds: Any, world: jax.Array, data: Any) -> tuple[jax.Array, ...]:
+    """Hits, served, USD, overflow."""
+    key = jax.random.key(0)
+    carry = go_on(program, begin(program, places, 0, worlds, world, data, key), worlds, world, data, key)
+    tally = carry.state.tally
+    return tally.hits, tally.served, tally.usd, carry.state.overflow
