@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tyro.conf import Positional
 
@@ -87,7 +88,7 @@ class Evaluate:
         return split(self.against) or list(dict.fromkeys([*AGAINST[kind.about], *teachers]))
 
 
-def _read(folders: Sequence[Path]) -> tuple[BenchKind, list[object], list[Checkpoint]]:
+def _read(folders: Sequence[Path]) -> tuple[BenchKind, list[Any], list[Checkpoint]]:
     """(kind of world, policies, checkpoints). Raises `InputError` where they are of both worlds."""
     stored = [load_checkpoint(folder) for folder in folders]
     found = [load_policy(folder) for folder in folders]

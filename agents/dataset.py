@@ -121,7 +121,7 @@ def _episode(
 def joined(one: Dataset, other: Dataset) -> Dataset:
     """Both, the episodes of `other` after those of `one`. Raises `InputError` where they are of other classrooms."""
     refuse_unlike(other, one.facts)
-    columns = {name: np.concatenate([getattr(one, name), getattr(other, name)]) for name in COLUMNS}
+    columns: dict[str, Any] = {n: np.concatenate([getattr(one, n), getattr(other, n)]) for n in COLUMNS}
     columns["episode"][len(one) :] += len(one.seeds)
     parts = {name: np.concatenate([part, other.parts[name]]) for name, part in one.parts.items()}
     return replace(one, parts=parts, seeds=(*one.seeds, *other.seeds), **columns)
@@ -177,7 +177,7 @@ def _read(path: Path, arrays: dict[str, NDArray[Any]]) -> Dataset:
     columns = {name: array for name, array in arrays.items() if not name.startswith(PARTS)}
     if set(columns) != set(COLUMNS):
         raise InputError(f"arrays {', '.join(columns)}; legal: {', '.join(COLUMNS)}")
-    return Dataset(parts, **columns, seeds=tuple(seeds), facts=room, version=version)  # type: ignore[arg-type]
+    return Dataset(parts, **columns, seeds=tuple(seeds), facts=room, version=version)
 
 
 def _check(data: Dataset) -> None:

@@ -91,7 +91,7 @@ class PulledPPO(MaskablePPO):
         """Of a batch of decisions."""
         masks, policy = rows.action_masks.bool(), self.policy
         latent, seen = policy.mlp_extractor(policy.extract_features(rows.observations))
-        actions = policy._get_action_dist_from_latent(latent)  # type: ignore[no-untyped-call]
+        actions: Any = policy._get_action_dist_from_latent(latent)
         actions.apply_masking(masks)
         ratio = torch.exp(actions.log_prob(rows.actions.long().flatten()) - rows.old_log_prob)
         advantage, clip = scaled(rows.advantages, self.floor), self.clip_range(1.0)  # type: ignore[operator]
@@ -144,7 +144,7 @@ def run_ppo(
     made: Checkpoint | None = None
     for number in range(saved.done if saved else 0, options.stages):
         stage = _run_stage(model, options, number)
-        made = scorer_checkpoint(kind, arrays_of(model.policy.scorer), _training(room, options, stage))  # type: ignore[attr-defined]
+        made = scorer_checkpoint(kind, arrays_of(_actor(model)), _training(room, options, stage))
         arrays = learned(model.policy, model.policy.optimizer)
         folder.save(Saved(stage.number, options.stages, arrays, {}), made)
         report(stage)
@@ -175,7 +175,13 @@ def _model(room: Classroom, kind: Any, options: PpoOptions) -> PulledPPO:
 def _begin_as(model: PulledPPO, kind: Any, init: Checkpoint) -> None:
     """The actor is a copy of the checkpoint, which stays as the teacher. Raises `InputError` where it does not fit."""
     model.teacher = network_of(init, kind).eval()
-    load_weights(model.policy.scorer, init)  # type: ignore[attr-defined]
+    load_weights(_actor(model), init)
+
+
+def _actor(model: PulledPPO) -> nn.Module:
+    """The network that a checkpoint holds."""
+    assert isinstance(model.policy, ActorCritic)
+    return model.policy.scorer
 
 
 def _run_stage(model: PulledPPO, options: PpoOptions, number: int) -> Stage:

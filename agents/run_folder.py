@@ -55,7 +55,8 @@ class RunFolder:
     def open(self, resume: bool) -> Saved | None:
         """The run to go on with; None for one that begins. Raises `InputError` rather than touch what is not ours."""
         if not (self.path / STATE).exists():
-            return self._begin(resume)
+            self._begin(resume)
+            return None
         saved, asked = self._read()
         how_far = f"{self.path} holds a run, {saved.done} of {saved.total} steps done"
         if saved.done >= saved.total:
