@@ -27,14 +27,16 @@ from .bench.report import record_table, show_results
 from .bench.simulate import build_worlds, plan_ahead, run_policy
 from .bench.suites import SEEDS, SUITES
 from .bench.terminal import console, note, progress_bar
+from .es_command import TrainEs
 from .evaluate_command import Evaluate
 from .imitate_command import Imitate
 from .interrupts import INTERRUPTED
 from .listing import show_catalogs
+from .run_command import FolderRun
 from .scenarios.catalog import HELD_OUT
 from .scenarios.errors import InputError, unknown_name
 from .settings import configure
-from .train_command import FolderRun, TrainEs, TrainPpo, algorithm
+from .train_command import TrainPpo, algorithm
 
 REFUSED = 2
 

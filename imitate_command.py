@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from .agents.recipes import ImitateOptions
 from .bench.kinds import CLUSTER, kind_of
 from .bench.terminal import note, progress_bar
+from .run_command import FolderRun, require_learn
 from .scenarios.catalog import find_source
 from .scenarios.errors import InputError
-from .train_command import FolderRun, classroom, compare_on_validation, require_learn
+from .train_command import classroom, compare_on_validation
 
 if TYPE_CHECKING:
     from .agents.dagger import Epoch

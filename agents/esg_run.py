@@ -58,9 +58,13 @@ class EsgRun:
         if self.init is not None and self.init.weights["b1"].size != self.hidden:
             raise InputError(f"init has {self.init.weights['b1'].size} hidden units; legal: hidden = {self.hidden}")
 
-    @cached_property
+    @property
     def task(self) -> EsgTask:
         """What is searched."""
+        return self._task
+
+    @cached_property
+    def _task(self) -> EsgTask:
         return EsgTask(self.sources, self.expert, self.hidden, self.validation_worlds, self.windows)
 
     @property

@@ -62,8 +62,8 @@ def test_train_then_evaluate(
         ((*ES, "--out", "new", "--hidden", "0"), "hidden = 0; legal: a whole number, 1 to 1,024"),
         (("train", "--out", "new", "--scenario", "tiny"), "scenario 'tiny' is the same world for every seed"),
         (
-            ("train", "--out", "new", "--scenario", "overload"),
-            "scenario 'overload' is a serverless platform; es trains",
+            ("train", "--out", "new", "--scenario", "overload", "--teacher", "orion"),
+            "teacher 'orion'; legal for es on a serverless platform: esg",
         ),
         (("train", "--out", "new", "--teacher", "esg"), "policy 'esg' is for a serverless platform"),
         (("train", "--out", "new", "--teacher", "srsf+pal"), "expert 'srsf+pal' is clairvoyant"),

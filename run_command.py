@@ -1,0 +1,33 @@
+"""What the commands that train in a folder share."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from .agents.run_folder import STATE
+from .scenarios.errors import InputError
+
+LEARN = ("torch", "tensorboard", "safetensors")
+"""What learners need beside the package itself."""
+TEACHERS = ("gittins+pal+backfill", "esg")
+"""Experts to learn from unless told otherwise: of a cluster, of a serverless platform."""
+
+
+class FolderRun:
+    """A command that trains in a folder `out`."""
+
+    out: Path
+
+    def kept(self) -> str:
+        """What an interrupt leaves behind."""
+        if not (self.out / STATE).exists():
+            return "nothing was written"
+        return f"{self.out} holds what was learned; the same command with --resume goes on"
+
+
+def require_learn() -> None:
+    """Raises `InputError` where what learners need is not installed."""
+    for name in LEARN:
+        if find_spec(name) is None:
+            raise InputError(f"learning needs {name}; install it with: pip install 'varigym[learn]'")
