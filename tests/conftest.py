@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,14 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 hypothesis.settings.register_profile("varigym", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("varigym")
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Child processes hear Ctrl-C, even where these tests were started in a way that ignores it (`... &`)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

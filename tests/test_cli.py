@@ -469,6 +469,7 @@ def test_a_refusal_from_end_to_end(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("after_s", [0.1, 0.2, 0.4, 0.6])
 def test_an_interrupt_while_the_command_is_still_importing_is_said_in_one_line(tmp_path: Path, after_s: float) -> None:
     with subprocess.Popen(

@@ -100,6 +100,7 @@ def test_refusals_are_one_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["held"]
 
 
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c_keeps_what_was_learned_and_the_same_command_goes_on(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "varigym.cli", *ES, *SEARCH, "--generations", "20000", "--out", "run"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:

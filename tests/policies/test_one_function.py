@@ -57,7 +57,14 @@ def scheduler_of(name: str) -> Scheduler:
     return LearnedEsg(find_scheduler("esg"), untrained_esg(0)) if name == "learned" else find_scheduler(name)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["esg", "infless", "fast-gshare", "min-config", "learned"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "esg",
+        "learned",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("infless", "fast-gshare", "min-config")),
+    ],
+)
 def test_episodes_of_the_serverless_platform(name: str) -> None:
     source, scheduler = find_serverless("fork-join"), scheduler_of(name)
     bank = SERVERLESS.bank(source, build_worlds(source, [HELD_OUT.first]))
