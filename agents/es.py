@@ -88,7 +88,7 @@ class EsState:
     """Mean of the gradient, by Adam."""
     second: Weights
     """Mean of its square."""
-    total: Weights
+    total: dict[str, Floats]
     """Sum of the iterates that are averaged."""
     added: int
     """How many they are."""
