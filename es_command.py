@@ -72,7 +72,7 @@ class TrainEs(FolderRun):
             made = run_es(run, self.out, self.resume, watch)
         note(f"wrote {self.out}")
         console().print(
-            f"against {run.expert.name} on validation worlds: {_said(made.training.notes)}; "
+            f"against {run.expert.name} on {run.validation_worlds} validation worlds: {_said(made.training.notes)}; "
             f"on held-out ones: varigym evaluate {self.out}",
             markup=False,
         )

@@ -33,7 +33,7 @@ def test_train_then_evaluate(
     for seed in ("1", "2"):
         assert run(*ES, *SEARCH, "--generations", "2", "--seed", seed, "--out", f"run{seed}") == 0
     said = capsys.readouterr().out
-    assert "of las-2d+pal+backfill's on 2 validation worlds" in said
+    assert "against las-2d+pal+backfill on 2 validation worlds: " in said
     assert "varigym evaluate run1" in said
     assert sorted(path.name for path in Path("run1").iterdir()) == [
         "config.json",
