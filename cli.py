@@ -12,7 +12,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of the `varigym` command."""
     hear_early()
     try:
-        from .commands import read_command, run_command
+        from .commands.main import read_command, run_command
 
         command = read_command(argv)
     finally:

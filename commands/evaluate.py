@@ -10,17 +10,17 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from .agents.checkpoint import Checkpoint, load_checkpoint
-from .agents.trained import load_policy
+from ..agents.checkpoint import Checkpoint, load_checkpoint
+from ..agents.trained import load_policy
+from ..bench.experiment import Grid, run_grid
+from ..bench.html import write_report
+from ..bench.judgement import Judgement, seed_groups
+from ..bench.kinds import CLUSTER, KINDS, SERVERLESS, BenchKind, find_policy_of
+from ..bench.report import remarks
+from ..bench.terminal import console, note, progress_bar
+from ..scenarios.catalog import HELD_OUT, find_source
+from ..scenarios.errors import InputError
 from .arguments import split
-from .bench.experiment import Grid, run_grid
-from .bench.html import write_report
-from .bench.judgement import Judgement, seed_groups
-from .bench.kinds import CLUSTER, KINDS, SERVERLESS, BenchKind, find_policy_of
-from .bench.report import remarks
-from .bench.terminal import console, note, progress_bar
-from .scenarios.catalog import HELD_OUT, find_source
-from .scenarios.errors import InputError
 
 AGAINST = {
     CLUSTER.about: ("gittins+pal+backfill", "las-2d+pal+backfill"),

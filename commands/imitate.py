@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .agents.recipes import ImitateOptions
-from .bench.kinds import CLUSTER, kind_of
-from .bench.terminal import note, progress_bar
-from .run_command import FolderRun, require_learn
-from .scenarios.catalog import find_source
-from .scenarios.errors import InputError
-from .train_command import classroom, compare_on_validation
+from ..agents.recipes import ImitateOptions
+from ..bench.kinds import CLUSTER, kind_of
+from ..bench.terminal import note, progress_bar
+from ..scenarios.catalog import find_source
+from ..scenarios.errors import InputError
+from .folder_run import FolderRun, require_learn
+from .train_ppo import classroom, compare_on_validation
 
 if TYPE_CHECKING:
-    from .agents.dagger import Epoch
+    from ..agents.dagger import Epoch
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Imitate(FolderRun):
     def run(self) -> None:
         """Record, imitate, and compare with the teacher on validation worlds."""
         require_learn()
-        from .agents.dagger import DATA, run_imitation
-        from .agents.dataset import load_dataset
+        from ..agents.dagger import DATA, run_imitation
+        from ..agents.dataset import load_dataset
 
         options = ImitateOptions(**asdict(self.options))
         source = find_source(self.scenario)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from .scenarios.catalog import find_source
-from .scenarios.errors import InputError, unknown_name
-from .scenarios.source import FromFiles, Platform
-from .scenarios.traces.models import MODELS, read_models
-from .scenarios.traces.sia import DurationUnit
-from .scenarios.types import Compat
-from .scenarios.variability.quantiles import CLASSES
+from ..scenarios.catalog import find_source
+from ..scenarios.errors import InputError, unknown_name
+from ..scenarios.source import FromFiles, Platform
+from ..scenarios.traces.models import MODELS, read_models
+from ..scenarios.traces.sia import DurationUnit
+from ..scenarios.types import Compat
+from ..scenarios.variability.quantiles import CLASSES
 
 
 @dataclass(frozen=True)

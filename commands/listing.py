@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.console import Console
 from rich.table import Table
 
-from .bench.kinds import KINDS
-from .bench.report import CLAIRVOYANT_MARK
-from .bench.suites import SUITES
-from .policies.catalog import ALIASES, ORDERS, PLACEMENTS
-from .policies.serverless.catalog import SCHEDULERS
-from .policies.serverless.catalog import knobs as scheduler_knobs
-from .policies.types import Information
-from .scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, Entry, ServerlessEntry, find_source, knobs
+from ..bench.kinds import KINDS
+from ..bench.report import CLAIRVOYANT_MARK
+from ..bench.suites import SUITES
+from ..bench.terminal import console
+from ..policies.catalog import ALIASES, ORDERS, PLACEMENTS
+from ..policies.serverless.catalog import SCHEDULERS
+from ..policies.serverless.catalog import knobs as scheduler_knobs
+from ..policies.types import Information
+from ..scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, Entry, ServerlessEntry, find_source, knobs
 
 
 def show_catalogs(to: Console) -> None:
@@ -97,3 +100,12 @@ def _seeds() -> Table:
     for seeds in (TRAIN, VALIDATION, HELD_OUT):
         table.add_row(f"{seeds.first:,}", f"{seeds.last:,}", seeds.use)
     return table
+
+
+@dataclass(frozen=True)
+class List:
+    """Show scenarios, policies and the information they use, metrics with definitions, suites and seeds."""
+
+    def run(self) -> None:
+        """Print the catalogs."""
+        show_catalogs(console())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from .agents.run_folder import STATE
-from .scenarios.errors import InputError
+from ..agents.run_folder import STATE
+from ..scenarios.errors import InputError
 
 LEARN = ("torch", "tensorboard", "safetensors")
 """What learners need beside the package itself."""

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rich.progress import TimeRemainingColumn
 
-from .agents.es import EsOptions
-from .agents.trained import load_policy
+from ..agents.es import EsOptions
+from ..agents.trained import load_policy
+from ..bench.kinds import CLUSTER, find_policy_of, kind_of
+from ..bench.terminal import console, note, progress_bar
+from ..policies.cluster.index_net import LearnedIndex
+from ..policies.serverless.esg import Esg
+from ..policies.serverless.learned_esg import LearnedEsg
+from ..scenarios.catalog import find_source
+from ..scenarios.errors import InputError
+from ..scenarios.serverless_source import ServerlessSynthetic
 from .arguments import split
-from .bench.kinds import CLUSTER, find_policy_of, kind_of
-from .bench.terminal import console, note, progress_bar
-from .policies.cluster.index_net import LearnedIndex
-from .policies.serverless.esg import Esg
-from .policies.serverless.learned_esg import LearnedEsg
-from .run_command import TEACHERS, FolderRun, require_learn
-from .scenarios.catalog import find_source
-from .scenarios.errors import InputError
-from .scenarios.serverless_source import ServerlessSynthetic
+from .folder_run import TEACHERS, FolderRun, require_learn
 
 if TYPE_CHECKING:
-    from .agents.es import Generation
-    from .agents.es_run import IndexRun
-    from .agents.esg_run import EsgRun
+    from ..agents.es import Generation
+    from ..agents.es_run import IndexRun
+    from ..agents.esg_run import EsgRun
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class TrainEs(FolderRun):
 
     def run(self) -> None:
         """Search, and say what came out."""
-        from .agents.es_run import run_es
+        from ..agents.es_run import run_es
 
         require_learn()
         options = EsOptions(**asdict(self.options))
@@ -79,8 +79,8 @@ class TrainEs(FolderRun):
 
     def _search(self, options: EsOptions) -> IndexRun | EsgRun:
         """What is trained: by the kind of the scenarios."""
-        from .agents.es_run import IndexRun
-        from .agents.esg_run import EsgRun
+        from ..agents.es_run import IndexRun
+        from ..agents.esg_run import EsgRun
 
         sources: list[Any] = [find_source(name) for name in split(self.scenario)]
         kind = kind_of(sources[0]) if sources else CLUSTER

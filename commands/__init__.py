@@ -1,0 +1,1 @@
+"""The commands of `varigym`, a file each; `main` joins them."""

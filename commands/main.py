@@ -1,0 +1,71 @@
+"""The `varigym` command: arguments in, tables out; every refusal is one line and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Union
+
+import tyro
+from tyro.conf import subcommand
+
+from ..bench.terminal import console
+from ..interrupts import INTERRUPTED
+from ..scenarios.errors import InputError
+from ..settings import configure
+from .bench import Bench
+from .evaluate import Evaluate
+from .folder_run import FolderRun
+from .imitate import Imitate
+from .listing import List
+from .perf import Perf
+from .simulate import Simulate
+from .train_es import TrainEs
+from .train_ppo import TrainPpo, algorithm
+
+REFUSED = 2
+
+Command = List | Simulate | Bench | Perf | Imitate | TrainEs | TrainPpo | Evaluate
+
+
+def _commands(words: Sequence[str]) -> Any:
+    """All of them by name; the options of `train` are those of its algorithm."""
+    kinds: dict[str, Any] = {"list": List, "simulate": Simulate, "bench": Bench, "perf": Perf}
+    kinds |= {"imitate": Imitate, "train": algorithm(words), "evaluate": Evaluate}
+    return Union[tuple(Annotated[kind, subcommand(name)] for name, kind in kinds.items())]  # noqa: UP007
+
+
+def read_command(argv: Sequence[str] | None) -> Command:
+    """The command that the words (default: the process's own) ask for; leaves where they ask for none."""
+    configure(x64=True)
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.EnumChoicesFromValues)
+    return tyro.cli(
+        _commands(sys.argv[1:] if argv is None else argv), prog="varigym", description=__doc__, args=argv, config=config
+    )
+
+
+def run_command(command: Command) -> int:
+    """Run it and return the exit code; a refusal or Ctrl-C is said in one line."""
+    try:
+        command.run()
+    except InputError as error:
+        console(stderr=True).print(f"error: {error}", style="red", markup=False)
+        return REFUSED
+    except KeyboardInterrupt:
+        console(stderr=True).print(f"interrupted; {_kept(command)}", markup=False)
+        if threading.active_count() > 1:  # an episode still runs in a thread that Python would wait for
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
+        return INTERRUPTED
+    return 0
+
+
+def _kept(command: Command) -> str:
+    """What an interrupted command leaves behind, and how to go on."""
+    if isinstance(command, FolderRun):
+        return command.kept()
+    out: Path | None = getattr(command, "out", None)
+    return f"finished rows are in {out / 'rows.csv'}; the same command continues" if out else "nothing was written"

@@ -1,0 +1,42 @@
+"""`varigym perf`: how fast the simulator is here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from ..bench.outputs import refuse_unwritable, write_text
+from ..bench.perf import as_json, machine, measure
+from ..bench.terminal import console
+from .arguments import FileArgs, PlatformArgs, one_source
+
+
+@dataclass(frozen=True)
+class Perf:
+    """Measure how fast the simulator is on this machine, beside a fixed NumPy yardstick."""
+
+    quick: bool = False
+    """Shorter stretches; less steady figures."""
+    json: Path | None = None
+    """Write the readings and machine facts to this file."""
+    trace: Path | None = None
+    """Measure a cluster on this trace, and nothing else, instead of the built-in worlds of both kinds."""
+    platform: PlatformArgs = PlatformArgs()
+    files: FileArgs = FileArgs()
+
+    def run(self) -> None:
+        """Measure, print, write."""
+        refuse_unwritable(self.json)
+        source = one_source("", self.trace, self.platform, self.files)
+        readings = measure(source, self.quick, serverless=self.trace is None)
+        table = Table("name", "value", "unit")
+        for reading in readings:
+            shown = f"{reading.value:.3f}" if reading.value < 1 else f"{reading.value:,.1f}"
+            table.add_row(reading.name, shown, reading.unit)
+        console().print(table)
+        console().print(", ".join(f"{key}: {value}" for key, value in machine().items()))
+        if self.json:
+            write_text(self.json, json.dumps(as_json(readings), indent=1) + "\n")
