@@ -58,3 +58,17 @@ def test_serverless_ppo_in_small(tmp_path: Path) -> None:
     assert set(rates) == {"random", "min-config", "esg", "learned"}
     assert all(0 <= rate <= 1 for rate in rates.values())
     assert list(tmp_path.glob("*/events.out.tfevents.*"))
+
+
+def test_what_a_learned_index_does_differently(capsys: pytest.CaptureFixture[str]) -> None:
+    """In each state the fates of both plans are those of the same jobs; only who ran can stay, move or stop."""
+    example = load("what_differs")
+    seen = example.main(example.Args(EXAMPLES.parent / "runs" / "reference" / "cluster", worlds=1))
+    assert len(seen) > 100
+    for shown in seen:
+        for plan in (shown.learned, shown.expert):
+            fates = shown.fates(plan)
+            running = [bool(runs) for runs in shown.view.running[: shown.number]]
+            assert [fate in ("stays", "moves", "stops") for fate in fates] == running
+    assert any((shown.learned != shown.expert).any() for shown in seen)
+    assert "GPUs left free" in capsys.readouterr().out
