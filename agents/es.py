@@ -17,13 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..scenarios.checks import as_whole, check_number
 from ..scenarios.errors import InputError
+from .es_log import scalars
 
 Floats = NDArray[np.float64]
 Weights = dict[str, NDArray[np.float32]]
@@ -77,6 +78,16 @@ class Task(Protocol):
         ...
 
 
+@runtime_checkable
+class Masked(Protocol):
+    """A task of whose weights some stay at zero: they begin there, noise leaves them alone, so they never move."""
+
+    @property
+    def mask(self) -> Mapping[str, NDArray[np.float32]]:
+        """1 where a weight is searched, 0 where it stays, in the shapes of the weights; those not named are free."""
+        ...
+
+
 @dataclass(frozen=True)
 class EsState:
     """A search between two generations; all that is needed to go on."""
@@ -127,13 +138,14 @@ def train_es(
 
     With a folder `out`, TensorBoard scalars go there. Raises `InputError` where `resume` is of another task.
     """
-    state = begin(task.start(options.seed))
+    mask = task.mask if isinstance(task, Masked) else {}
+    state = begin(masked(task.start(options.seed), mask))
     if resume is not None:
-        state = _checked(resume, state)
-    log = _scalars(out, state.generation) if out else None
+        state = _in_sequence(resume, state)
+    log = scalars(out, state.generation) if out else None
     while state.generation < options.generations:
         clock = perf_counter()
-        noise = _noise(state.weights, options, state.generation)
+        noise = [masked(e, mask) for e in _noise(state.weights, options, state.generation)]
         members = [_moved(state.weights, e, sign * options.sigma) for e in noise for sign in (1, -1)]
         fitness = np.asarray(task.fitness(state.generation, members, options), np.float64)
         before, state = state, _step(state, _gradient(fitness, noise, options), options)
@@ -146,37 +158,21 @@ def train_es(
     return state
 
 
-def _checked(resume: EsState, start: EsState) -> EsState:
-    """Raises `InputError` where the weights are not those of the task."""
+def _in_sequence(resume: EsState, start: EsState) -> EsState:
+    """The weights in the sequence of the task, in which noise is drawn. Raises `InputError` where they are others."""
     given, wanted = ({n: list(v.shape) for n, v in s.weights.items()} for s in (resume, start))
     if given != wanted:
         raise InputError(f"resume has weights {given}; legal: those of the task, {wanted}")
-    return resume
+    return replace(resume, weights={name: resume.weights[name] for name in start.weights})
 
 
 def _is_time_to_look(done: int, options: EsOptions) -> bool:
     return done == options.generations or (options.validate_every > 0 and done % options.validate_every == 0)
 
 
-def _scalars(out: Path, start: int) -> Callable[[Generation], None]:
-    """Writes a generation's figures to TensorBoard files in `out`; those of an earlier run beyond `start` go."""
-    from torch.utils.tensorboard import SummaryWriter
-
-    writer = SummaryWriter(str(out), purge_step=start + 1)
-
-    def write(generation: Generation) -> None:
-        figures = {
-            "es/fitness_mean": float(generation.fitness.mean()),
-            "es/fitness_sd": float(generation.fitness.std()),
-            "es/step": generation.step,
-            "es/episodes_per_s": generation.episodes_per_s,
-            **{f"validation/{name}": value for name, value in (generation.validation or {}).items()},
-        }
-        for name, value in figures.items():
-            writer.add_scalar(name, value, generation.state.generation)
-        writer.flush()
-
-    return write
+def masked(weights: Weights, mask: Mapping[str, NDArray[np.float32]]) -> Weights:
+    """The weights, zero where the mask is."""
+    return {name: value * mask[name] if name in mask else value for name, value in weights.items()}
 
 
 def begin(weights: Weights) -> EsState:

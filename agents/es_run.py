@@ -14,8 +14,8 @@ from ..policies.cluster.policy import ListPolicy
 from ..scenarios.checks import check_whole
 from ..scenarios.errors import InputError
 from ..scenarios.source import Synthetic
-from .checkpoint import Checkpoint, Training
-from .es import EsOptions, EsState, Generation, Task, Weights, begin, train_es
+from .checkpoint import Checkpoint, Training, load_checkpoint
+from .es import EsOptions, EsState, Generation, Task, Weights, begin, masked, train_es
 from .index_es import IndexTask
 from .run_folder import RunFolder, Saved, joined, part
 from .trained import index_checkpoint
@@ -65,6 +65,8 @@ class IndexRun:
     validation_worlds: int = 64
     init: LearnedIndex | None = None
     """A learned index to begin with, instead of the expert as it is."""
+    frozen: tuple[str, ...] = ()
+    """Parts of the network that stay at zero, to see what they are worth (see `index_parts`)."""
 
     def __post_init__(self) -> None:
         check_whole("hidden", self.hidden, 1, 1024)
@@ -79,12 +81,13 @@ class IndexRun:
     @property
     def task(self) -> IndexTask:
         """What is searched."""
-        return IndexTask(self.source, self.expert, self.hidden, self.validation_worlds)
+        return IndexTask(self.source, self.expert, self.hidden, self.validation_worlds, self.frozen)
 
     @property
     def start(self) -> Weights:
         """Weights before the first generation."""
-        return dict(self.init.weights) if self.init else self.task.start(self.options.seed)
+        start = dict(self.init.weights) if self.init else self.task.start(self.options.seed)
+        return masked(start, self.task.mask)
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -96,6 +99,7 @@ class IndexRun:
             "hidden": self.hidden,
             "init": self.init.name if self.init else "",
             **asdict(self.options),
+            **({"frozen": ", ".join(self.frozen)} if self.frozen else {}),  # a run of all weights is asked as ever
         }
 
     def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
@@ -145,17 +149,27 @@ def run_es(
     return keep()
 
 
+def complete_es(run: Run, out: Path, watch: Callable[[Generation], None] = lambda generation: None) -> Checkpoint:
+    """Begin the search in folder `out`, go on with it, or leave it alone where it is finished.
+
+    For grids of runs. Raises `InputError` where the folder holds something else.
+    """
+    folder = RunFolder(out, run.asked)
+    if folder.is_finished():
+        return load_checkpoint(out)
+    return run_es(run, out, resume=folder.is_begun(), watch=watch)
+
+
 def _saved(state: EsState, total: int) -> Saved:
     arrays = joined(**{name: getattr(state, name) for name in ARRAYS})
     return Saved(state.generation, total, arrays, {"added": state.added})
 
 
 def _state_of(saved: Saved, like: Weights) -> EsState:
-    """In the sequence of `like`, in which noise is drawn. Raises `InputError` where arrays are missing."""
+    """Raises `InputError` where arrays are missing."""
     kept = {name: part(saved.arrays, name) for name in ARRAYS}
     if any(set(found) != set(like) for found in kept.values()):
         raise InputError(
             f"the state on disk holds {', '.join(saved.arrays)}; legal: {', '.join(ARRAYS)} of the network"
         )
-    ordered = {name: {key: found[key] for key in like} for name, found in kept.items()}
-    return EsState(generation=saved.done, added=int(saved.facts.get("added", 0)), **ordered)
+    return EsState(generation=saved.done, added=int(saved.facts.get("added", 0)), **kept)

@@ -22,6 +22,7 @@ from ..policies.cluster.policy import ListPolicy
 from ..scenarios.catalog import TRAIN, VALIDATION
 from ..scenarios.source import Synthetic
 from .es import EsOptions, Floats, Weights
+from .index_parts import mask_without
 
 WORLDS = 1
 """Stream of the seeds of train worlds beside that of the noise."""
@@ -37,10 +38,17 @@ class IndexTask:
     expert: ListPolicy
     hidden: int = HIDDEN
     validation_worlds: int = 64
+    frozen: tuple[str, ...] = ()
+    """Parts of the network that stay at zero (see `index_parts`)."""
 
     def start(self, seed: int) -> Weights:
         """An untrained network: the expert."""
         return untrained(seed, self.hidden)
+
+    @cached_property
+    def mask(self) -> Weights:
+        """0 where a weight stays as it is. Raises `InputError` for a part that there is not."""
+        return mask_without(self.frozen, self.hidden)
 
     def fitness(self, generation: int, population: Sequence[Weights], options: EsOptions) -> Floats:
         """Of every member, on fresh train worlds."""

@@ -52,27 +52,45 @@ class RunFolder:
         """Where TensorBoard files go."""
         return self.path / LOGS
 
+    def is_begun(self) -> bool:
+        """Whether there is a run, of whatever was asked."""
+        return (self.path / STATE).exists()
+
+    def is_finished(self) -> bool:
+        """Whether all steps of what is asked are done. Raises `InputError` where the run is another one."""
+        if not self.is_begun():
+            return False
+        saved, asked = self._read()
+        self._refuse_other(saved, asked)
+        return saved.done >= saved.total
+
     def open(self, resume: bool) -> Saved | None:
         """The run to go on with; None for one that begins. Raises `InputError` rather than touch what is not ours."""
-        if not (self.path / STATE).exists():
+        if not self.is_begun():
             self._begin(resume)
             return None
         saved, asked = self._read()
-        how_far = f"{self.path} holds a run, {saved.done} of {saved.total} steps done"
         if saved.done >= saved.total:
             raise InputError(f"{self.path} holds a finished run; choose another --out")
         if not resume:
-            raise InputError(f"{how_far}; go on with --resume, or choose another --out")
-        for name in sorted({*asked, *self.asked}):
-            theirs, ours = asked.get(name), self.asked.get(name)
-            if theirs != ours:
-                raise InputError(f"{how_far}, with {name} = {shown(theirs)}, not {shown(ours)}; resume it as it began")
+            raise InputError(f"{self._how_far(saved)}; go on with --resume, or choose another --out")
+        self._refuse_other(saved, asked)
         return saved if saved.arrays else None
 
     def save(self, saved: Saved, checkpoint: Checkpoint) -> None:
         """Write the policy, then the state. Raises `InputError` where the system refuses."""
         save_checkpoint(self.path, checkpoint)
         self._write(saved)
+
+    def _how_far(self, saved: Saved) -> str:
+        return f"{self.path} holds a run, {saved.done} of {saved.total} steps done"
+
+    def _refuse_other(self, saved: Saved, asked: Mapping[str, Any]) -> None:
+        for name in sorted({*asked, *self.asked}):
+            theirs, ours = asked.get(name), self.asked.get(name)
+            if theirs != ours:
+                told = f"{self._how_far(saved)}, with {name} = {shown(theirs)}, not {shown(ours)}"
+                raise InputError(f"{told}; resume it as it began")
 
     def _begin(self, resume: bool) -> None:
         """Claim an empty folder, so that even a run that is killed early is known as one."""
