@@ -85,6 +85,34 @@ def test_a_state_of_another_task_is_refused() -> None:
         train_es(Bowl(), SMALL, resume=begin({"y": np.zeros(2)}))
 
 
+def test_a_state_goes_on_whatever_the_sequence_of_its_weights() -> None:
+    @dataclass(frozen=True)
+    class Two(Bowl):
+        def start(self, seed: int) -> Weights:
+            return {"x": np.zeros(2, np.float32), "y": np.zeros(3, np.float32)}
+
+    states: list[EsState] = []
+    end = train_es(Two(), SMALL, report=lambda g: states.append(g.state))
+    turned = {name: dict(reversed(getattr(states[1], name).items())) for name in ("weights", "first", "second")}
+    assert list(turned["weights"]) == ["y", "x"]
+    again = train_es(Two(), SMALL, resume=replace(states[1], **turned))
+    assert same(again.weights, end.weights)
+    assert same(again.result, end.result)
+
+
+def test_masked_weights_begin_at_zero_and_stay_there() -> None:
+    @dataclass(frozen=True)
+    class Half(Bowl):
+        mask = {"x": np.array([1, 0], np.float32)}  # noqa: RUF012
+
+        def start(self, seed: int) -> Weights:
+            return {"x": np.array([3, 5], np.float32)}
+
+    end = train_es(Half(), EsOptions(generations=200, pairs=8, learning_rate=0.05, averaged=0.2))
+    assert end.result["x"][1] == end.weights["x"][1] == 0
+    assert abs(end.result["x"][0] - 1) < 0.1
+
+
 def test_scalars_go_to_tensorboard(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

@@ -1,0 +1,120 @@
+"""What the parts of the learned index are worth: variants without some of them, trained alike and judged together.
+
+Every variant is trained from the same seeds, every run in a folder of its own below --out; then all of them meet the
+same held-out worlds. Run again, it goes on where it was interrupted. About a minute per run on two cores.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import tyro
+import varigym
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from varigym.agents.es import EsOptions
+from varigym.agents.es_run import IndexRun, complete_es
+from varigym.agents.trained import load_policy
+from varigym.bench.columns import pairs, with_bounds
+from varigym.bench.experiment import Grid, Results, run_grid
+from varigym.bench.provenance import commit
+from varigym.bench.stats import spread_interval
+from varigym.scenarios.catalog import HELD_OUT
+
+FULL = "full"
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    FULL: {},
+    "order-only": {"frozen": ("keep",)},
+    "keep-only": {"frozen": ("order",)},
+    "no-size": {"frozen": ("size",)},
+    "no-age": {"frozen": ("age",)},
+    "no-outlook": {"frozen": ("outlook",)},
+    "no-queue": {"frozen": ("queue",)},
+    "no-speed": {"frozen": ("speed",)},
+    "no-running": {"frozen": ("running", "speed")},  # how fast a gang is says that it runs
+    "hidden-2": {"hidden": 2},
+}
+"""Name -> what differs from the run that `varigym train` makes; parts are those of `agents/index_parts.py`."""
+
+
+@dataclass(frozen=True)
+class Args:
+    """What to train, and on how many worlds to judge it."""
+
+    out: Path = Path("runs/ablation")
+    """Folder of the grid: a run per variant and training seed, and the held-out rows in held-out-COMMIT/."""
+    scenario: str = "sia-64:restart_s=90"
+    teacher: str = "gittins+pal+backfill"
+    variants: tuple[str, ...] = tuple(VARIANTS)
+    seeds: int = 3
+    """Training seeds 0, 1, ... of every variant."""
+    generations: int = 50
+    pairs: int = 12
+    worlds: int = 8
+    """Worlds of a generation."""
+    worlds_held_out: int = 64
+    worlds_validation: int = 64
+
+
+def main(args: Args) -> dict[str, NDArray[np.float64]]:
+    """Return, by variant, the geometric mean over worlds of mean JCT over the teacher's, one per training seed."""
+    folders = {
+        variant: [trained(args, variant, seed, args.out / f"{variant}-{seed}") for seed in range(args.seeds)]
+        for variant in args.variants
+    }
+    policies = {folder: load_policy(folder)[1] for group in folders.values() for folder in group}
+    teacher = varigym.find_policy(args.teacher)
+    grid = Grid(
+        sources=(varigym.find_scenario(args.scenario),),
+        policies=(teacher, *policies.values()),
+        seeds=tuple(range(HELD_OUT.first, HELD_OUT.first + args.worlds_held_out)),
+        baseline=teacher.name,
+    )
+    results = run_grid(grid, args.out / f"held-out-{commit()}", note=print)  # rows of other code are not mixed in
+    logs = {
+        variant: np.array([log_ratio(results, policies[folder].name, teacher.name) for folder in group])
+        for variant, group in folders.items()
+    }
+    Console().print(table(args, logs))
+    return {variant: np.exp(found) for variant, found in logs.items()}
+
+
+def trained(args: Args, variant: str, seed: int, folder: Path) -> Path:
+    """The folder, with a finished run in it: begun, gone on with, or left alone."""
+    options = EsOptions(generations=args.generations, pairs=args.pairs, worlds=args.worlds, seed=seed)
+    source, teacher = varigym.find_scenario(args.scenario), varigym.find_policy(args.teacher)
+    run = IndexRun(source, teacher, options, validation_worlds=args.worlds_validation, **VARIANTS[variant])
+    clock = perf_counter()
+    notes = complete_es(run, folder).training.notes
+    told = f"{notes['validation_ratio']:.4f} of the teacher's mean JCT on validation worlds"
+    print(f"{folder.name}: {told} ({perf_counter() - clock:.0f} s)", flush=True)
+    return folder
+
+
+def log_ratio(results: Results, policy: str, teacher: str) -> float:
+    """Mean over worlds of log(mean JCT / the teacher's on the same world)."""
+    values, base = pairs(results, [results.grid.sources[0].name], policy, teacher, "mean_jct_s")
+    return float(np.log(values / base).mean())
+
+
+def table(args: Args, logs: Mapping[str, NDArray[np.float64]]) -> Table:
+    """Means over the training seeds, with intervals over them; against the full index, seed by seed."""
+    about = f"{args.scenario}, {args.seeds} training seeds, {args.worlds_held_out} held-out worlds"
+    shown = Table(title=f"{about}; [95 %] over training seeds (Student's t)".replace("[", r"\["), title_justify="left")
+    shown.add_column("variant")
+    shown.add_column(f"mean JCT over {args.teacher}'s", justify="right")
+    shown.add_column(f"over {FULL}'s, same seed", justify="right")
+    for variant, found in logs.items():
+        against = found - logs[FULL] if FULL in logs and variant != FULL else None
+        cells = [with_bounds(spread_interval(log).exp(), 4) if log is not None else "" for log in (found, against)]
+        shown.add_row(variant, *(cell.replace("[", r"\[") for cell in cells))
+    return shown
+
+
+if __name__ == "__main__":
+    varigym.configure(x64=True)
+    main(tyro.cli(Args))
