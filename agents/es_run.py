@@ -146,7 +146,10 @@ def run_es(
     except KeyboardInterrupt:
         keep()
         raise
-    return keep()
+    else:
+        return keep()
+    finally:
+        folder.close()
 
 
 def complete_es(run: Run, out: Path, watch: Callable[[Generation], None] = lambda generation: None) -> Checkpoint:

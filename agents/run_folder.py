@@ -3,6 +3,7 @@
     weights.safetensors, config.json    the checkpoint of what has been learned so far (see `checkpoint`)
     train_state.safetensors             arrays to go on from, what was asked for, and how far the run has come
     tb/                                 TensorBoard
+    in-use                              the process that is writing (see `folder_lock`)
 
 Every file is written in one piece. The state is written last, so that a run that is called finished has its policy.
 """
@@ -10,7 +11,7 @@ Every file is written in one piece. The state is written last, so that a run tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from ..scenarios.errors import InputError
 from .checkpoint import Checkpoint, save_checkpoint
 from .checkpoint_files import MOST_TENSORS, as_json, pack, parse, read_bytes, shown, texts_of, unpack, write_bytes
+from .folder_lock import HOLDER, FolderLock, hold
 
 Arrays = Mapping[str, NDArray[Any]]
 STATE, LOGS = "train_state.safetensors", "tb"
@@ -42,10 +44,14 @@ class Saved:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A folder, and what is asked of the run in it: plain facts, all of which shape what comes out."""
+    """A folder, and what is asked of the run in it: plain facts, all of which shape what comes out.
+
+    From `open` on it is this process's alone, until the run is finished, `close` is called or the process ends.
+    """
 
     path: Path
     asked: Mapping[str, Any]
+    _locks: list[FolderLock] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def logs(self) -> Path:
@@ -65,9 +71,26 @@ class RunFolder:
         return saved.done >= saved.total
 
     def open(self, resume: bool) -> Saved | None:
-        """The run to go on with; None for one that begins. Raises `InputError` rather than touch what is not ours."""
+        """The run to go on with; None for one that begins.
+
+        Raises `InputError` rather than touch what is not ours, or what another process is writing.
+        """
         if not self.is_begun():
-            self._begin(resume)
+            self._claim(resume)
+        self._locks.append(hold(self.path))
+        try:
+            return self._opened(resume)
+        except InputError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let others write."""
+        self._locks.clear()
+
+    def _opened(self, resume: bool) -> Saved | None:
+        if not self.is_begun():
+            self._write(Saved(0, 1, {}, {}))  # so that even a run that is killed early is known as one
             return None
         saved, asked = self._read()
         if saved.done >= saved.total:
@@ -81,6 +104,8 @@ class RunFolder:
         """Write the policy, then the state. Raises `InputError` where the system refuses."""
         save_checkpoint(self.path, checkpoint)
         self._write(saved)
+        if saved.done >= saved.total:
+            self.close()
 
     def _how_far(self, saved: Saved) -> str:
         return f"{self.path} holds a run, {saved.done} of {saved.total} steps done"
@@ -92,18 +117,17 @@ class RunFolder:
                 told = f"{self._how_far(saved)}, with {name} = {shown(theirs)}, not {shown(ours)}"
                 raise InputError(f"{told}; resume it as it began")
 
-    def _begin(self, resume: bool) -> None:
-        """Claim an empty folder, so that even a run that is killed early is known as one."""
+    def _claim(self, resume: bool) -> None:
+        """Make a folder for a run that begins."""
         if resume:
             raise InputError(f"{self.path} holds no run to go on with; leave out --resume to begin one")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            held = any(self.path.iterdir())
+            held = any(path.name != HOLDER for path in self.path.iterdir())
         except OSError as error:
             raise InputError(f"{self.path}: cannot be made ({error.strerror})") from None
         if held:
             raise InputError(f"{self.path} is not empty and holds no run of ours; choose another --out")
-        self._write(Saved(0, 1, {}, {}))
 
     def _write(self, saved: Saved) -> None:
         told = (FORMAT, dict(self.asked), saved.done, saved.total, dict(saved.facts))
