@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
+import tyro
 from rich.progress import TimeRemainingColumn
 
 from ..agents.es import EsOptions
+from ..agents.esg_run import OPTIONS, EsgRun
 from ..agents.trained import load_policy
 from ..bench.kinds import CLUSTER, find_policy_of, kind_of
 from ..bench.terminal import console, note, progress_bar
@@ -26,17 +28,38 @@ from .folder_run import TEACHERS, FolderRun, require_learn
 if TYPE_CHECKING:
     from ..agents.es import Generation
     from ..agents.es_run import IndexRun
-    from ..agents.esg_run import EsgRun
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class EsFlags(EsOptions):
-    """Options as they are given; looked at when the command runs, so that a refusal is one line."""
+def _help(name: str, about: str) -> Any:
+    """Help that says the default of every kind of world."""
+    cluster, serverless = getattr(EsOptions(), name), getattr(OPTIONS, name)
+    other = "" if serverless == cluster else f"; of a serverless platform {serverless}"
+    return tyro.conf.arg(help=f"{about} Default: {cluster}{other}.")
 
-    def __post_init__(self) -> None:
-        """Nothing yet."""
+
+@dataclass(frozen=True)
+class EsFlags:
+    """How to search (see `EsOptions`); what is not given follows from the kind of world."""
+
+    generations: Annotated[int | None, _help("generations", "Steps of the search.")] = None
+    pairs: Annotated[int | None, _help("pairs", "Mirrored pairs in a generation.")] = None
+    worlds: Annotated[int | None, _help("worlds", "Worlds that every member of a generation is judged on.")] = None
+    sigma: Annotated[float | None, _help("sigma", "Standard deviation of the noise on every weight.")] = None
+    learning_rate: Annotated[float | None, _help("learning_rate", "Step of Adam at first.")] = None
+    final_rate: Annotated[float | None, _help("final_rate", "What it falls to, as a share of that.")] = None
+    averaged: Annotated[
+        float | None, _help("averaged", "Share of the generations, the last ones, that are averaged into the result.")
+    ] = None
+    validate_every: Annotated[
+        int | None, _help("validate_every", "Generations between looks at the validation worlds; 0: only at the end.")
+    ] = None
+    seed: Annotated[int | None, _help("seed", "Of the noise, the start and the worlds.")] = None
+
+    def over(self, usual: EsOptions) -> EsOptions:
+        """`usual`, with what was given. Raises `InputError` for what is not legal."""
+        return replace(usual, **{name: value for name, value in asdict(self).items() if value is not None})
 
 
 @dataclass(frozen=True)
@@ -66,9 +89,8 @@ class TrainEs(FolderRun):
         from ..agents.es_run import run_es
 
         require_learn()
-        options = EsOptions(**asdict(self.options))
-        run = self._search(options)
-        with _shown(options.generations) as watch:
+        run = self._search()
+        with _shown(run.options.generations) as watch:
             made = run_es(run, self.out, self.resume, watch)
         note(f"wrote {self.out}")
         console().print(
@@ -77,13 +99,13 @@ class TrainEs(FolderRun):
             markup=False,
         )
 
-    def _search(self, options: EsOptions) -> IndexRun | EsgRun:
+    def _search(self) -> IndexRun | EsgRun:
         """What is trained: by the kind of the scenarios."""
         from ..agents.es_run import IndexRun
-        from ..agents.esg_run import EsgRun
 
         sources: list[Any] = [find_source(name) for name in split(self.scenario)]
         kind = kind_of(sources[0]) if sources else CLUSTER
+        options = self.options.over(EsOptions() if kind is CLUSTER else OPTIONS)
         expert = find_policy_of(kind, self.teacher or TEACHERS[kind is not CLUSTER])
         init = load_policy(self.init)[1] if self.init else None
         given = {"hidden": self.hidden, "validation_worlds": self.validation_worlds}

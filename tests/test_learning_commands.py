@@ -7,12 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from varigym.agents.checkpoint import load_checkpoint
+from varigym.agents.es import EsOptions
+from varigym.agents.es_run import IndexRun
+from varigym.agents.esg_run import OPTIONS, EsgRun
 from varigym.cli import main
+from varigym.scenarios.errors import InputError
 
 WORLD = "sia-64:jobs=12:nodes=4:span_h=1"
 ES = ("train", "--scenario", WORLD, "--teacher", "las-2d+pal+backfill", "--hidden", "4", "--validation-worlds", "2")
@@ -51,6 +56,38 @@ def test_train_then_evaluate(
     assert f"{WORLD}, seeds 200000-200002" in said
     assert Path("judged/rows.csv").exists()
     assert Path("judged/report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("--scenario", "sia-64"), EsOptions()),
+        (("--scenario", "overload", "--teacher", "esg"), OPTIONS),
+        (("--scenario", "overload", "--pairs", "3", "--seed", "2"), replace(OPTIONS, pairs=3, seed=2)),
+        (("--scenario", "sia-64", "--sigma", "0.2", "--averaged", "0"), EsOptions(sigma=0.2, averaged=0)),
+    ],
+)
+def test_what_is_not_given_follows_from_the_kind_of_world(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], wanted: EsOptions
+) -> None:
+    asked: list[EsOptions] = []
+
+    def note(run: IndexRun | EsgRun, *rest: object) -> None:
+        asked.append(run.options)
+        raise InputError("seen")
+
+    monkeypatch.setattr("varigym.agents.es_run.run_es", note)
+    assert run("train", *words, "--out", "none") == 2
+    assert asked == [wanted]
+
+
+def test_help_says_the_options_of_both_kinds_of_world(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("train", "--help") == 0
+    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    for field in fields(EsOptions):
+        cluster, serverless = (getattr(options, field.name) for options in (EsOptions(), OPTIONS))
+        other = "" if cluster == serverless else f"; of a serverless platform {serverless}"
+        assert f"Default: {cluster}{other}." in said.partition(f"--{field.name.replace('_', '-')} ")[2]
 
 
 @pytest.mark.parametrize(
