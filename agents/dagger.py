@@ -30,6 +30,8 @@ from .trained import scorer_checkpoint
 
 RECIPE = "imitate"
 DATA = "data.npz"
+LEAST_BATCH = 8
+"""States of a gradient step, however few there are."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def run_imitation(
         if len(data.seeds) < shown + number * options.episodes:
             data = joined(data, record(room, _seeds(options, number), _follow(network), options.most))
             save_dataset(out / DATA, data)
-        fit = Fit(network, data.parts, _target(data, options), _fit_options(options, number))
+        fit = Fit(network, data.parts, _target(data, options), _fit_options(options, number, len(data)))
         if saved and saved.done % options.epochs:
             fit.restore(saved.arrays, saved.done % options.epochs)
         saved = None
@@ -131,8 +133,11 @@ def _target(data: Dataset, options: ImitateOptions) -> Any:
     return soft_targets(data.score, data.action, data.parts["action_mask"] > 0, options.soft)
 
 
-def _fit_options(options: ImitateOptions, number: int) -> FitOptions:
-    return FitOptions(options.epochs, options.batch, options.learning_rate, options.seed + number)
+def _fit_options(options: ImitateOptions, number: int, steps: int) -> FitOptions:
+    """Of round `number`, on so many steps: a network that took too few gradient steps has learned little."""
+    enough = steps * options.epochs // max(options.updates, 1)
+    batch = min(options.batch, max(LEAST_BATCH, enough))
+    return FitOptions(options.epochs, batch, options.learning_rate, options.seed + number)
 
 
 def _load(network: nn.Module, saved: Saved) -> None:

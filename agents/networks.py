@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from ..envs.cluster.action import ActionMode
 from ..envs.cluster.env import ClusterProcess
@@ -61,19 +62,32 @@ class SlotScorer(nn.Module):
 
     def forward(self, parts: dict[str, Tensor]) -> Tensor:
         """Logits [B, actions] from the parts of observations, -inf where `action_mask` is 0."""
-        jobs, cells, cluster = parts["jobs"], parts["cells"], parts["cluster"]
-        batch = jobs.shape[0]
-        rows = jobs.view(batch, self.window, self.features)
-        around = cluster[:, None, :].expand(-1, self.window, -1)
-        hidden = self.encode(torch.cat([rows, around, self.place.expand(batch, -1, -1)], dim=2))
+        mask = parts["action_mask"]
+        hidden = self._hidden(parts)
         pooled = hidden.max(dim=1).values
-        context = torch.cat([hidden, pooled[:, None, :].expand(-1, self.window, -1)], dim=2)
-        slowdown = torch.cat([cells.view(batch, self.window, -1), torch.zeros(batch, self.window, 1)], dim=2)
-        marks = self.marks[None, None].expand(batch, self.window, -1, -1)
-        per_cell = self.cell(torch.cat([slowdown[..., None], marks], dim=3)).squeeze(3)
-        slots = (self.next_job(context) + per_cell).flatten(1)
-        logits = torch.cat([slots, self.finish(pooled)], dim=1)
-        return logits.masked_fill(parts["action_mask"] == 0, -torch.inf)
+        own, shared = self.next_job.weight.split(hidden.shape[2], dim=1)
+        next_job = linear(hidden, own).squeeze(2) + linear(pooled, shared, self.next_job.bias)
+        lane, slot, cell = torch.nonzero(mask[:, :-2].unflatten(1, (self.window, -1)), as_tuple=True)
+        score = next_job[lane, slot] + self._worth(parts["cells"], lane, slot, cell)
+        blank = score.new_full((len(mask), mask.shape[1] - 2), -torch.inf)
+        slots = blank.index_put((lane, slot * self.marks.shape[0] + cell), score)
+        finish = self.finish(pooled).masked_fill(mask[:, -2:] == 0, -torch.inf)
+        return torch.cat([slots, finish], dim=1)
+
+    def _hidden(self, parts: dict[str, Tensor]) -> Tensor:
+        """What is made of every job [B, W, width]; what all jobs of a state share enters once."""
+        first, jobs = self.encode[0], parts["jobs"].unflatten(1, (self.window, self.features))
+        own, around, place = first.weight.split([self.features, parts["cluster"].shape[1], 1], dim=1)
+        shift = linear(parts["cluster"], around, first.bias)[:, None] + self.place * place[:, 0]
+        hidden: Tensor = self.encode[1:](linear(jobs, own) + shift)
+        return hidden
+
+    def _worth(self, cells: Tensor, lane: Tensor, slot: Tensor, cell: Tensor) -> Tensor:
+        """Of legal cells [N]: there are some forty among a thousand."""
+        slowdown = nn.functional.pad(cells.unflatten(1, (self.window, -1)), (0, 1))  # that of KEEP is 0
+        rows = torch.cat([slowdown[lane, slot, cell][:, None], self.marks[cell]], dim=1)
+        worth: Tensor = self.cell(rows).squeeze(1)
+        return worth
 
 
 class ConfigScorer(nn.Module):

@@ -13,14 +13,18 @@ class ImitateOptions:
 
     episodes: int = 10
     """Train worlds that the teacher shows; as many in every round of DAgger."""
-    epochs: int = 6
+    epochs: int = 16
     """Passes over the data, in every round."""
+    updates: int = 1500
+    """Least gradient steps of a round: where data are few, batches are smaller."""
     dagger: int = 0
     """Rounds in which the learner acts and the teacher says what it would have done."""
     soft: float = 0.0
     """Temperature at which the teacher's scores become probabilities to imitate; 0: its actions alone."""
     batch: int = 128
+    """States of a gradient step, at most."""
     learning_rate: float = 3e-3
+    """At its height: it rises at first, and falls to nothing in the end."""
     width: int = 64
     """Hidden units."""
     most: int = 5000
@@ -30,7 +34,7 @@ class ImitateOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        least = {"dagger": 0, "seed": 0, "episodes": 1, "epochs": 1, "batch": 1, "width": 2, "most": 1}
+        least = {"dagger": 0, "seed": 0, "episodes": 1, "epochs": 1, "updates": 0, "batch": 1, "width": 2, "most": 1}
         for name, value in (least | {"validation_worlds": 1}).items():
             object.__setattr__(self, name, as_whole(name, getattr(self, name), value))
         check_number("soft", self.soft, 0)
