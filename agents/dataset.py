@@ -6,6 +6,8 @@ score           [T, A] float32      its preference, -inf where it has none
 return_to_go    [T] float64         raw rewards from this step on to the end of the episode, undiscounted
 episode         [T] int32           place in the list of seeds
 exact           [T] bool            the action does precisely what the expert planned
+ends/NAME       [E, size] float32   flat parts of what is seen after the last step of each of E whole episodes, or none
+terminated      [E] bool            it was the end of the episode, not of its time
 facts           JSON: scenario, teacher, base, seeds, options of the environment, version
 """
 
@@ -26,20 +28,21 @@ from numpy.typing import NDArray
 from ..scenarios.errors import InputError
 from .checkpoint_files import MOST_JSON, parse, shown, write_bytes
 from .classroom import Classroom
-from .demonstrations import Follow, MicroStep, obey
+from .dataset_checks import COLUMNS, check_dataset
+from .demonstrations import Ending, Follow, MicroStep, obey
 
 FORMAT = "varigym-dataset-1"
 MOST_BYTES = 1 << 33
 """Bytes of all arrays of a file."""
-PARTS, MASK, FACTS = "parts/", "action_mask", "facts"
-COLUMNS: Mapping[str, tuple[type[np.generic], int]] = {
-    "action": (np.int64, 1),
-    "score": (np.float32, 2),
-    "return_to_go": (np.float64, 1),
-    "episode": (np.int32, 1),
-    "exact": (np.bool_, 1),
-}
-"""Name -> type, axes."""
+PARTS, ENDS, FACTS, TERMINATED = "parts/", "ends/", "facts", "terminated"
+
+
+@dataclass(frozen=True, eq=False)
+class Endings:
+    """How episodes end of which the data hold every step, the expert's own."""
+
+    parts: Mapping[str, NDArray[np.float32]]
+    terminated: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +60,11 @@ class Dataset:
     facts: Mapping[str, Any]
     """Of the classroom."""
     version: str = metadata.version("varigym")
+    endings: Endings | None = None
+    """None where steps were left out, or another than the expert acted."""
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_dataset(self)
 
     def __len__(self) -> int:
         return len(self.action)
@@ -67,7 +72,7 @@ class Dataset:
     def rows(self, at: NDArray[Any]) -> Dataset:
         """Some of the steps."""
         columns = {name: getattr(self, name)[at] for name in COLUMNS}
-        return replace(self, parts={name: part[at] for name, part in self.parts.items()}, **columns)
+        return replace(self, parts={name: part[at] for name, part in self.parts.items()}, endings=None, **columns)
 
 
 def record(
@@ -81,18 +86,17 @@ def record(
 
     With `most`, that many steps of each episode are kept, drawn evenly by the world's seed. Raises `InputError`.
     """
-    env, shown_ones = room.env(seeds), []
+    env, shown_ones, endings = room.env(seeds), [], []
     for world, seed in enumerate(seeds):
-        kept, rewards = _episode(room.show(env, world, seed, follow), most, np.random.default_rng(seed))
+        kept, rewards, ending = _episode(room.show(env, world, seed, follow), most, np.random.default_rng(seed))
         to_go = np.cumsum(np.asarray(rewards, np.float64)[::-1])[::-1]
         shown_ones.append([(step, to_go[at], world) for at, step in kept])
+        endings.append(ending if len(kept) == len(rewards) and follow is obey else None)
         watch(world + 1)
     flat = [row for rows in shown_ones for row in rows]
     steps = [step for step, _, _ in flat]
     return Dataset(
-        parts={
-            name: np.stack([s.observation[name] for s in steps]).astype(np.float32) for name in steps[0].observation
-        },
+        parts=_stacked([s.observation for s in steps]),
         action=np.array([s.action for s in steps], np.int64),
         score=np.stack([s.score for s in steps]).astype(np.float32),
         return_to_go=np.array([value for _, value, _ in flat], np.float64),
@@ -100,22 +104,36 @@ def record(
         exact=np.array([s.exact for s in steps], np.bool_),
         seeds=tuple(int(seed) for seed in seeds),
         facts=room.facts,
+        endings=_endings(endings),
     )
+
+
+def _stacked(seen: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[np.float32]]:
+    return {name: np.stack([parts[name] for parts in seen]).astype(np.float32) for name in seen[0]}
+
+
+def _endings(found: Sequence[Ending | None]) -> Endings | None:
+    whole = [ending for ending in found if ending is not None]
+    if len(whole) < len(found):
+        return None
+    return Endings(_stacked([e.observation for e in whole]), np.array([e.terminated for e in whole], np.bool_))
 
 
 def _episode(
     steps: Iterable[MicroStep], most: int | None, lots: np.random.Generator
-) -> tuple[list[tuple[int, MicroStep]], list[float]]:
-    """(steps that are kept with their places, all rewards): a reservoir, so that memory follows `most`."""
+) -> tuple[list[tuple[int, MicroStep]], list[float], Ending | None]:
+    """(steps that are kept with their places, all rewards, the end): a reservoir, so that memory follows `most`."""
     kept: list[tuple[int, MicroStep]] = []
     rewards: list[float] = []
+    ending: Ending | None = None
     for at, step in enumerate(steps):
         rewards.append(step.reward)
+        ending = step.ending
         if most is None or at < most:
             kept.append((at, step))
         elif (place := int(lots.integers(at + 1))) < most:
             kept[place] = (at, step)
-    return sorted(kept, key=lambda pair: pair[0]), rewards
+    return sorted(kept, key=lambda pair: pair[0]), rewards, ending
 
 
 def joined(one: Dataset, other: Dataset) -> Dataset:
@@ -124,7 +142,15 @@ def joined(one: Dataset, other: Dataset) -> Dataset:
     columns: dict[str, Any] = {n: np.concatenate([getattr(one, n), getattr(other, n)]) for n in COLUMNS}
     columns["episode"][len(one) :] += len(one.seeds)
     parts = {name: np.concatenate([part, other.parts[name]]) for name, part in one.parts.items()}
-    return replace(one, parts=parts, seeds=(*one.seeds, *other.seeds), **columns)
+    endings = _joined_endings(one.endings, other.endings)
+    return replace(one, parts=parts, seeds=(*one.seeds, *other.seeds), endings=endings, **columns)
+
+
+def _joined_endings(one: Endings | None, other: Endings | None) -> Endings | None:
+    if one is None or other is None:
+        return None
+    parts = {name: np.concatenate([part, other.parts[name]]) for name, part in one.parts.items()}
+    return Endings(parts, np.concatenate([one.terminated, other.terminated]))
 
 
 def refuse_unlike(data: Dataset, facts: Mapping[str, Any]) -> None:
@@ -140,6 +166,9 @@ def save_dataset(path: Path, data: Dataset) -> None:
     facts = {"format": FORMAT, "version": data.version, "seeds": list(data.seeds), "classroom": dict(data.facts)}
     arrays = {f"{PARTS}{name}": part for name, part in data.parts.items()}
     arrays |= {name: getattr(data, name) for name in COLUMNS}
+    if data.endings:
+        arrays |= {f"{ENDS}{name}": part for name, part in data.endings.parts.items()}
+        arrays[TERMINATED] = data.endings.terminated
     text = np.frombuffer(json.dumps(facts, allow_nan=False).encode(), np.uint8)
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays, **{FACTS: text})
@@ -173,36 +202,9 @@ def _read(path: Path, arrays: dict[str, NDArray[Any]]) -> Dataset:
     seeds, room, version = told.get("seeds"), told.get("classroom"), told.get("version")
     if not isinstance(seeds, list) or not isinstance(room, dict) or not isinstance(version, str):
         raise InputError("seeds, classroom or version are missing")
-    parts = {name.removeprefix(PARTS): a for name, a in arrays.items() if name.startswith(PARTS)}
-    columns = {name: array for name, array in arrays.items() if not name.startswith(PARTS)}
+    parts, ends = ({n.removeprefix(p): a for n, a in arrays.items() if n.startswith(p)} for p in (PARTS, ENDS))
+    columns = {name: array for name, array in arrays.items() if not name.startswith((PARTS, ENDS))}
+    endings = Endings(ends, columns.pop(TERMINATED)) if TERMINATED in columns else None
     if set(columns) != set(COLUMNS):
         raise InputError(f"arrays {', '.join(columns)}; legal: {', '.join(COLUMNS)}")
-    return Dataset(parts, **columns, seeds=tuple(seeds), facts=room, version=version)
-
-
-def _check(data: Dataset) -> None:
-    """Raises `InputError` for shapes, types and values that cannot be."""
-    for name, (kind, axes) in COLUMNS.items():
-        _check_array(name, getattr(data, name), np.dtype(kind), axes, len(data.action))
-    for name, part in data.parts.items():
-        _check_array(f"part {name}", part, np.dtype(np.float32), 2, len(data.action))
-        if not np.isfinite(part).all():
-            raise InputError(f"part {name} is not finite; legal: finite numbers")
-    mask = data.parts.get(MASK)
-    if not len(data) or mask is None or data.score.shape != mask.shape:
-        raise InputError(f"steps without {MASK}, or scores of another number of actions; legal: at least one step")
-    if ((data.action < 0) | (data.action >= mask.shape[1])).any():
-        raise InputError(f"an action is not within 0 to {mask.shape[1] - 1}")
-    if not (np.isin(mask, (0, 1)).all() and mask[np.arange(len(data)), data.action].all()):
-        raise InputError("an action that the expert took is not legal by its mask")
-    if np.isnan(data.score).any() or np.isposinf(data.score).any() or not np.isfinite(data.return_to_go).all():
-        raise InputError("score or return_to_go is not finite; legal: finite numbers, -inf for no score")
-    if any(not isinstance(seed, int) or isinstance(seed, bool) or seed < 0 for seed in data.seeds):
-        raise InputError(f"seeds = {shown(data.seeds)}; legal: whole numbers")
-    if ((data.episode < 0) | (data.episode >= len(data.seeds))).any():
-        raise InputError(f"an episode is not within 0 to {len(data.seeds) - 1}")
-
-
-def _check_array(name: str, array: NDArray[Any], kind: np.dtype[Any], axes: int, steps: int) -> None:
-    if array.dtype != kind or array.ndim != axes or len(array) != steps:
-        raise InputError(f"{name} is {array.dtype} {list(array.shape)}; legal: {kind}, {axes} axes, {steps} steps")
+    return Dataset(parts, **columns, seeds=tuple(seeds), facts=room, version=version, endings=endings)

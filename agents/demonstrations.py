@@ -31,6 +31,14 @@ Follow = Callable[[dict[str, NDArray[Any]], int], int]
 
 
 @dataclass(frozen=True)
+class Ending:
+    """What is seen after the last step of an episode, and whether it was the end or time had run out."""
+
+    observation: dict[str, NDArray[Any]]
+    terminated: bool
+
+
+@dataclass(frozen=True)
 class MicroStep:
     """One action of an expert, what it saw, and what followed."""
 
@@ -43,6 +51,8 @@ class MicroStep:
     """The action does precisely what the expert planned."""
     reward: float
     """Raw reward of the action that was taken."""
+    ending: Ending | None = None
+    """Of the last step."""
 
 
 def obey(seen: dict[str, NDArray[Any]], action: int) -> int:
@@ -82,8 +92,9 @@ def demonstrate(
         seen = observation
         taken = follow(seen, number)
         observation, _, terminated, truncated, info = env.step(taken)
-        yield MicroStep(seen, mask, number, np.asarray(score), bool(exact), info["reward_raw"])
         over, fresh = terminated or truncated, taken >= env.kind.process.space.rest
+        ending = Ending(observation, terminated) if over else None
+        yield MicroStep(seen, mask, number, np.asarray(score), bool(exact), info["reward_raw"], ending)
 
 
 def _refuse(env: GpuClusterEnv, expert: ListPolicy) -> None:

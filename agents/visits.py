@@ -18,7 +18,7 @@ from ..envs.serverless.state import State, World
 from ..envs.serverless.view import observe
 from ..policies.serverless.scheduler import Scheduler
 from ..scenarios.errors import InputError
-from .demonstrations import Follow, MicroStep, obey
+from .demonstrations import Ending, Follow, MicroStep, obey
 
 
 def demonstrate_visits(
@@ -51,8 +51,9 @@ def demonstrate_visits(
         action, score, memory = env.lane.ask(question, data, memory, key)
         seen, mask, number = observation, np.asarray(info["action_mask"], bool), int(action)
         observation, _, terminated, truncated, info = env.step(follow(seen, number))
-        yield MicroStep(seen, mask, number, np.asarray(score), True, info["reward_raw"])
         over = terminated or truncated
+        ending = Ending(observation, terminated) if over else None
+        yield MicroStep(seen, mask, number, np.asarray(score), True, info["reward_raw"], ending)
 
 
 @dataclass(frozen=True)

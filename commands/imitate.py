@@ -50,6 +50,8 @@ class Imitate(FolderRun):
     """Data set to copy from, as --save-data wrote it, instead of new episodes of the teacher."""
     save_data: Path | None = None
     """Write the data set to this .npz file at the end, too."""
+    minari: str = ""
+    """Hand the data set to Minari under this name, NAMESPACE/NAME-v0, at the end; it needs every step (see --most)."""
     options: ImitateFlags = ImitateFlags()
 
     def run(self) -> None:
@@ -57,21 +59,37 @@ class Imitate(FolderRun):
         require_learn()
         from ..agents.dagger import DATA, run_imitation
         from ..agents.dataset import load_dataset
+        from ..agents.minari_export import episodes_of, export_minari
 
         options = ImitateOptions(**asdict(self.options))
         source = find_source(self.scenario)
         if self.save_data and self.save_data.exists():
             raise InputError(f"{self.save_data} exists already; choose another --save-data")
+        if self.minari:
+            self._check_minari(options)
         cluster = {"decide_every": self.decide_every} if kind_of(source) is CLUSTER else {}
         room = classroom(source, self.teacher, self.base, self.window_s, None, **cluster)
         data = load_dataset(self.data) if self.data else None
+        if self.minari and data is not None:
+            episodes_of(data)
         with _shown((options.dagger + 1) * options.epochs) as report:
             run_imitation(room, options, self.out, self.resume, data, report)
         note(f"wrote {self.out}")
         if self.save_data:
             self.save_data.write_bytes((self.out / DATA).read_bytes())
             note(f"wrote {self.save_data}")
+        if self.minari:
+            made = export_minari(load_dataset(self.out / DATA), self.minari)
+            note(f"wrote {made.storage.data_path.parent}; minari.load_dataset('{self.minari}') reads it")
         compare_on_validation(room, self.out, options.validation_worlds)
+
+    def _check_minari(self, options: ImitateOptions) -> None:
+        """Raises `InputError` for what is known before anything is recorded."""
+        from ..agents.minari_export import check_minari_id
+
+        if options.dagger:
+            raise InputError("--minari needs episodes that the teacher acted in; legal: --dagger 0")
+        check_minari_id(self.minari)
 
 
 @contextmanager

@@ -113,6 +113,8 @@ def test_help_says_the_options_of_both_kinds_of_world(capsys: pytest.CaptureFixt
         (("imitate", "--out", "new", "--save-data", "held/thesis.tex"), "held/thesis.tex exists already"),
         (("imitate", "--out", "new", "--scenario", "overload", "--window-s", "0"), "window_s = 0.0; legal"),
         (("imitate", "--out", "new", "--resume"), "new holds no run to go on with; leave out --resume"),
+        (("imitate", "--out", "new", "--minari", "small"), "Minari data set 'small'; legal: NAMESPACE/NAME-v0"),
+        (("imitate", "--out", "new", "--minari", "a/b-v0", "--dagger", "1"), "legal: --dagger 0"),
         (("evaluate", "held"), "held/weights.safetensors: no such file"),
         (("evaluate", "none"), "checkpoint 'none': no such folder"),
         (("evaluate", "held", "--seeds", "0"), "seeds = 0; at least one is needed"),
