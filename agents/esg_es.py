@@ -26,10 +26,18 @@ from .es import EsOptions, Floats, Weights
 WORLDS = 1
 """Stream of the seeds of train worlds beside that of the noise."""
 POINTS = 100.0
-COST_PRICE = 2.0
-"""Points of hit rate that a per cent of cost per served request beyond ESG's is worth."""
-FLOOR, FLOOR_PRICE = 0.5, 2.0
+COST_PRICE, CREDIT = 6.0, 4.0
+"""Points of hit rate that a per cent of cost per served request is worth; what is saved counts for no more than
+`CREDIT` points per point gained, so that hits are not sold where there are none to be won.
+"""
+FLOOR, FLOOR_PRICE = 0.5, 3.0
 """Points that a setting may lose, and what every point beyond that counts as in addition."""
+PRICED_BY = 0.5
+"""Share of the search in which prices come up from 0.
+
+A hit costs more than a miss, which is served when it no longer matters, so that a price from the start keeps the
+search from finding what hits are to be had.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,10 @@ class Windows:
     """How long an episode of the search is, instead of what the settings say."""
 
     warmup_s: float = 20.0
-    measured_s: float = 16.0
-    drain_s: float = 12.0
+    measured_s: float = 30.0
+    """Whole cycles of `burst`."""
+    drain_s: float = 20.0
+    """What ESG gives up it serves cheaply and last; cut off sooner, it would look dearer than it is."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,8 @@ class EsgTask:
         settings = [(first + number) % len(self.sources) for number in range(options.worlds)]
         seeds = lots.integers(TRAIN.first, TRAIN.last, size=options.worlds, endpoint=True)
         gain, cost = self._against_expert(settings, seeds.tolist(), population)
-        return -np.mean([worth(gain[:, at], cost[:, at]) for at in _places(settings).values()], axis=0)
+        priced = min(generation / (PRICED_BY * options.generations), 1)
+        return -np.mean([worth(gain[:, at], cost[:, at], priced) for at in _places(settings).values()], axis=0)
 
     def validate(self, weights: Weights) -> Mapping[str, float]:
         """Points over ESG and cost against ESG's by setting, on validation worlds."""
@@ -134,11 +145,14 @@ class EsgTask:
         return {platform: self._policy.bind(make_bank(worlds)) for platform, worlds in banks.items()}
 
 
-def worth(gain: Floats, cost: Floats) -> Floats:
-    """Worth [P] in points of a setting's worlds [P, M]: what is gained, less what it costs more, less deep losses."""
-    mean, dearer = gain.mean(axis=1), POINTS * cost.mean(axis=1)
-    loss = np.maximum(-FLOOR - mean, 0)
-    return np.asarray(mean - COST_PRICE * np.maximum(dearer, 0) - FLOOR_PRICE * loss)
+def worth(gain: Floats, cost: Floats, priced: float = 1) -> Floats:
+    """Worth [P] in points of a setting's worlds [P, M]: what is gained, what is saved, and less for deep losses.
+
+    `priced` is the part of the prices that counts.
+    """
+    mean, price = gain.mean(axis=1), COST_PRICE * POINTS * cost.mean(axis=1)
+    saved = np.minimum(-price, CREDIT * np.maximum(mean, 0))
+    return np.asarray(mean + priced * (saved - FLOOR_PRICE * np.maximum(-FLOOR - mean, 0)))
 
 
 def _places(settings: Sequence[int]) -> dict[int, list[int]]:

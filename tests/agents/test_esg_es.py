@@ -12,7 +12,7 @@ from varigym.agents import esg_es
 from varigym.agents.checkpoint import load_checkpoint
 from varigym.agents.es import EsOptions, Generation
 from varigym.agents.es_run import run_es
-from varigym.agents.esg_es import FLOOR, EsgTask, Windows, worth
+from varigym.agents.esg_es import COST_PRICE, CREDIT, FLOOR, FLOOR_PRICE, EsgTask, Windows, worth
 from varigym.agents.esg_run import EsgRun
 from varigym.agents.trained import load_policy
 from varigym.bench.simulate import run_policy
@@ -58,10 +58,13 @@ def run(seed: int = 5) -> EsgRun:
 
 
 def test_worth_by_hand() -> None:
-    """Points gained; 2 points per per cent of cost; 2 more per point beyond the floor."""
-    gain, cost = np.array([[4.0, 2.0], [4.0, 2.0], [-3.0, 1.0], [1.0, 1.0]]), np.zeros((4, 2))
-    cost[1], cost[3] = [0.01, 0.03], [-0.5, -0.5]
-    assert worth(gain, cost).tolist() == pytest.approx([3, 3 - 2 * 2, -1 - 2 * (1 - FLOOR), 1])
+    """Points gained, less a price per per cent of cost; what is saved counts up to a multiple; deep losses thrice."""
+    gain = np.array([[4.0, 2.0], [4.0, 2.0], [-3.0, 1.0], [1.0, 1.0], [4.0, 2.0], [-1.0, 0.5]])
+    cost = np.zeros((6, 2))
+    cost[1], cost[3], cost[4], cost[5] = [0.01, 0.03], [-0.5, -0.5], [-0.01, 0.0], [-0.02, -0.02]
+    wanted = [3, 3 - COST_PRICE * 2, -1 - FLOOR_PRICE * (1 - FLOOR), 1 + CREDIT, 3 + COST_PRICE / 2, -0.25]
+    assert worth(gain, cost).tolist() == pytest.approx(wanted)
+    assert worth(gain, cost, 0.0).tolist() == pytest.approx([3, 3, -1, 1, 3, -0.25])
 
 
 def test_an_untrained_network_gains_nothing_and_costs_the_same() -> None:
