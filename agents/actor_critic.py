@@ -38,15 +38,15 @@ class Actor(BaseFeaturesExtractor):
     def forward(self, observations: dict[str, Tensor]) -> Tensor:
         """Scores and facts in one row."""
         scores = self.scorer(observations).clamp(min=FAR_BELOW)
-        return torch.cat([scores, *self._facts(observations)], dim=1)
+        return torch.cat([scores, self.facts(observations)], dim=1)
 
-    def _facts(self, parts: dict[str, Tensor]) -> list[Tensor]:
+    def facts(self, parts: dict[str, Tensor]) -> Tensor:
         """Totals of what is shown, of one size however many jobs or queues there are."""
         if self.window:
             jobs = parts["jobs"].unflatten(1, (self.window, -1))
-            return [parts["cluster"], jobs.mean(dim=1), jobs.max(dim=1).values]
+            return torch.cat([parts["cluster"], jobs.mean(dim=1), jobs.max(dim=1).values], dim=1)
         others = parts["others"].unflatten(1, (-1, len(OTHER_FEATURES)))
-        return [parts["queue"], parts["platform"], others.mean(dim=1)]
+        return torch.cat([parts["queue"], parts["platform"], others.mean(dim=1)], dim=1)
 
 
 class _Split(nn.Module):
@@ -83,12 +83,36 @@ class ActorCritic(MaskableMultiInputActorCriticPolicy):
         self.action_net = nn.Identity()  # it had weights of no use
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
+    def judge(self, observations: Any) -> tuple[Tensor, Tensor]:
+        """(log chances of all actions [B, actions], -inf where illegal; values [B]).
+
+        What sb3-contrib's distribution of masked actions comes to, which normalises thrice and checks itself each time.
+        """
+        actor, parts, split = self.actor, as_floats(observations), self.mlp_extractor
+        seen = split.critic(actor.facts(parts))
+        return torch.log_softmax(actor.scorer(parts), dim=1), self.value_net(seen).flatten()
+
+    def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
+        """(actions [B], values [B, 1], log chances of the actions [B]); the mask is the one in the observation."""
+        chances, values = self.judge(obs)
+        actions = chances.argmax(dim=1) if deterministic else torch.multinomial(chances.exp(), 1).squeeze(1)
+        return actions, values[:, None], chances.gather(1, actions[:, None]).squeeze(1)
+
+    @property
+    def actor(self) -> Actor:
+        """What scores actions, and tells the critic what there is."""
+        assert isinstance(self.features_extractor, Actor)
+        return self.features_extractor
+
     @property
     def scorer(self) -> nn.Module:
         """The network that a checkpoint holds."""
-        actor = self.features_extractor
-        assert isinstance(actor, Actor)
-        return actor.scorer
+        return self.actor.scorer
+
+
+def as_floats(parts: Any) -> dict[str, Tensor]:
+    """Parts of observations as networks take them."""
+    return {name: part.float() for name, part in parts.items()}
 
 
 def actor_kwargs(process: Any, width: int) -> dict[str, Any]:

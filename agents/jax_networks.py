@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 from numpy.typing import NDArray
 
+from ..envs.cluster.observation import SLOT_FEATURES
 from ..envs.serverless.observation import CONFIG_FEATURES, QUEUE_FEATURES
 from ..envs.serverless.platform_features import INVOKER_FEATURES, OTHER_FEATURES
 
@@ -25,6 +26,7 @@ BLOCK = 8
 """Inputs that are added up in one turn of a loop."""
 ROWS = range(8, 25)
 """Configurations that are scored at once; chunks of which the queue can fill none are passed over."""
+PRESENT = SLOT_FEATURES.index("present")
 ENOUGH = CONFIG_FEATURES.index("the queue holds its batch")
 LEFT = CONFIG_FEATURES.index("slack less it and the fastest later stages over SLO")
 SLACK = QUEUE_FEATURES.index("slack over SLO")
@@ -121,7 +123,7 @@ def _slot_logits(prepared: Prepared, parts: Parts, mask: jax.Array) -> jax.Array
     around = dense(cluster[None], first[features:-1], prepared["encode.0.bias"])
     place = jnp.arange(window, dtype=jnp.float32) / window
     hidden = _relu(dense(rows, first[:features], around[0]) + place[:, None] * first[-1][None])
-    hidden = _relu(_layer(prepared, "encode.2", hidden))
+    hidden = jnp.where(rows[:, PRESENT, None] > 0, _relu(_layer(prepared, "encode.2", hidden)), 0.0)
     pooled = _most(hidden)
     width, turn = hidden.shape[1], prepared["next_job.weight"]
     shared = dense(pooled[None], turn[width:], prepared["next_job.bias"])

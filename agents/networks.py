@@ -14,13 +14,14 @@ from torch.nn.functional import linear
 
 from ..envs.cluster.action import ActionMode
 from ..envs.cluster.env import ClusterProcess
-from ..envs.cluster.observation import Layout
+from ..envs.cluster.observation import SLOT_FEATURES, Layout
 from ..envs.serverless.env import ServerlessProcess
 from ..envs.serverless.observation import CONFIG_FEATURES, QUEUE_FEATURES
 from ..envs.serverless.platform_features import INVOKER_FEATURES, OTHER_FEATURES
 
 CELL_FEATURES = 4
 """Log slowdown, within one node, bin / V, KEEP."""
+PRESENT = SLOT_FEATURES.index("present")
 ENOUGH = CONFIG_FEATURES.index("the queue holds its batch")
 LEFT = CONFIG_FEATURES.index("slack less it and the fastest later stages over SLO")
 EVEN = 0.01
@@ -63,31 +64,33 @@ class SlotScorer(nn.Module):
     def forward(self, parts: dict[str, Tensor]) -> Tensor:
         """Logits [B, actions] from the parts of observations, -inf where `action_mask` is 0."""
         mask = parts["action_mask"]
-        hidden = self._hidden(parts)
-        pooled = hidden.max(dim=1).values
-        own, shared = self.next_job.weight.split(hidden.shape[2], dim=1)
-        next_job = linear(hidden, own).squeeze(2) + linear(pooled, shared, self.next_job.bias)
-        lane, slot, cell = torch.nonzero(mask[:, :-2].unflatten(1, (self.window, -1)), as_tuple=True)
-        score = next_job[lane, slot] + self._worth(parts["cells"], lane, slot, cell)
-        blank = score.new_full((len(mask), mask.shape[1] - 2), -torch.inf)
-        slots = blank.index_put((lane, slot * self.marks.shape[0] + cell), score)
-        finish = self.finish(pooled).masked_fill(mask[:, -2:] == 0, -torch.inf)
-        return torch.cat([slots, finish], dim=1)
+        jobs = parts["jobs"].unflatten(1, (self.window, self.features))
+        lane, slot = torch.nonzero(jobs[:, :, PRESENT] > 0, as_tuple=True)
+        hidden = self._hidden(jobs[lane, slot], parts["cluster"], lane, slot)
+        blank = hidden.new_zeros((len(mask), hidden.shape[1]))
+        pooled = blank.scatter_reduce(0, lane[:, None].expand_as(hidden), hidden, "amax")
+        own, shared = self.next_job.weight.split(hidden.shape[1], dim=1)
+        next_job = jobs.new_zeros(jobs.shape[:2]).index_put((lane, slot), linear(hidden, own).squeeze(1))
+        next_job = next_job + linear(pooled, shared, self.next_job.bias)
+        slots = self._slots(next_job, parts["cells"], mask[:, :-2])
+        return torch.cat([slots, self.finish(pooled).masked_fill(mask[:, -2:] == 0, -torch.inf)], dim=1)
 
-    def _hidden(self, parts: dict[str, Tensor]) -> Tensor:
-        """What is made of every job [B, W, width]; what all jobs of a state share enters once."""
-        first, jobs = self.encode[0], parts["jobs"].unflatten(1, (self.window, self.features))
-        own, around, place = first.weight.split([self.features, parts["cluster"].shape[1], 1], dim=1)
-        shift = linear(parts["cluster"], around, first.bias)[:, None] + self.place * place[:, 0]
-        hidden: Tensor = self.encode[1:](linear(jobs, own) + shift)
+    def _hidden(self, rows: Tensor, cluster: Tensor, lane: Tensor, slot: Tensor) -> Tensor:
+        """What is made of every job [N, width]; what all jobs of a state share enters once."""
+        first = self.encode[0]
+        own, around, place = first.weight.split([self.features, cluster.shape[1], 1], dim=1)
+        shift, by_place = linear(cluster, around, first.bias), self.place[0] * place[:, 0]
+        hidden: Tensor = self.encode[1:](linear(rows, own) + shift[lane] + by_place[slot])
         return hidden
 
-    def _worth(self, cells: Tensor, lane: Tensor, slot: Tensor, cell: Tensor) -> Tensor:
-        """Of legal cells [N]: there are some forty among a thousand."""
+    def _slots(self, next_job: Tensor, cells: Tensor, mask: Tensor) -> Tensor:
+        """Logits [B, W (2V + 1)] of next_job [B, W] and what each legal cell is worth, some forty among a thousand."""
+        lane, slot, cell = torch.nonzero(mask.unflatten(1, (self.window, -1)), as_tuple=True)
         slowdown = nn.functional.pad(cells.unflatten(1, (self.window, -1)), (0, 1))  # that of KEEP is 0
         rows = torch.cat([slowdown[lane, slot, cell][:, None], self.marks[cell]], dim=1)
-        worth: Tensor = self.cell(rows).squeeze(1)
-        return worth
+        score = next_job[lane, slot] + self.cell(rows).squeeze(1)
+        blank = score.new_full(mask.shape, -torch.inf)
+        return blank.index_put((lane, slot * self.marks.shape[0] + cell), score)
 
 
 class ConfigScorer(nn.Module):

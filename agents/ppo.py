@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from ..scenarios.catalog import TRAIN
 from ..scenarios.errors import InputError
-from .actor_critic import ActorCritic, actor_kwargs
+from .actor_critic import ActorCritic, actor_kwargs, as_floats
 from .against_expert import AgainstExpert, units_of
 from .checkpoint import Checkpoint, Training
 from .classroom import Classroom
@@ -69,16 +69,13 @@ class PulledPPO(MaskablePPO):
         """Update the policy from the rollout."""
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
+        whole = next(self.rollout_buffer.get())  # all rows, shuffled
+        rollout, wanted = whole._replace(action_masks=whole.observations["action_mask"]), self._wanted(whole)
         losses: dict[str, list[float]] = {"policy": [], "value": [], "entropy": [], "pull": []}
         for _ in range(self.n_epochs):
-            for rows in self.rollout_buffer.get(self.batch_size):
-                parts = self._losses(rows)
-                loss = parts["policy"] + VALUE * parts["value"] - self.ent_coef * parts["entropy"]
-                loss = loss + self.pull * parts["pull"]
-                self.policy.optimizer.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
-                self.policy.optimizer.step()
+            for at in torch.randperm(len(rollout.returns)).split(self.batch_size):
+                parts = self._losses(_rows(rollout, at), None if wanted is None else wanted[at])
+                self._descend(parts)
                 for name, value in parts.items():
                     losses[name].append(float(value.detach()))
         self._n_updates += self.n_epochs
@@ -87,29 +84,46 @@ class PulledPPO(MaskablePPO):
         self.logger.record("ppo/pull_weight", self.pull)
         self.logger.record("ppo/advantage_sd", float(np.std(self.rollout_buffer.advantages)))
 
-    def _losses(self, rows: Any) -> dict[str, Tensor]:
-        """Of a batch of decisions."""
-        masks, policy = rows.action_masks.bool(), self.policy
-        latent, seen = policy.mlp_extractor(policy.extract_features(rows.observations))
-        actions: Any = policy._get_action_dist_from_latent(latent)
-        actions.apply_masking(masks)
-        ratio = torch.exp(actions.log_prob(rows.actions.long().flatten()) - rows.old_log_prob)
+    def _descend(self, parts: dict[str, Tensor]) -> None:
+        """A gradient step."""
+        loss = parts["policy"] + VALUE * parts["value"] - self.ent_coef * parts["entropy"] + self.pull * parts["pull"]
+        self.policy.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
+        self.policy.optimizer.step()
+
+    def _losses(self, rows: Any, wanted: Tensor | None) -> dict[str, Tensor]:
+        """Of a batch of decisions; `wanted` [B, A] are the teacher's probabilities."""
+        assert isinstance(self.policy, ActorCritic)
+        chances, values = self.policy.judge(rows.observations)
+        held = chances.masked_fill(rows.action_masks == 0, 0.0)  # 0 x -inf is none of our losses
+        ratio = torch.exp(chances.gather(1, rows.actions.long()).flatten() - rows.old_log_prob)
         advantage, clip = scaled(rows.advantages, self.floor), self.clip_range(1.0)  # type: ignore[operator]
         gain = torch.min(advantage * ratio, advantage * ratio.clamp(1 - clip, 1 + clip))
         return {
             "policy": -gain.mean(),
-            "value": nn.functional.mse_loss(policy.value_net(seen).flatten(), rows.returns),
-            "entropy": actions.entropy().mean(),
-            "pull": self._distance(rows.observations, actions.distribution.logits, masks),
+            "value": nn.functional.mse_loss(values, rows.returns),
+            "entropy": -(chances.exp() * held).sum(dim=1).mean(),
+            "pull": values.new_zeros(()) if wanted is None else -(wanted * held).sum(dim=1).mean(),
         }
 
-    def _distance(self, parts: dict[str, Tensor], logits: Tensor, masks: Tensor) -> Tensor:
-        """Cross-entropy of the policy to the teacher's probabilities."""
+    def _wanted(self, rows: Any) -> Tensor | None:
+        """The teacher's probabilities [T, A], looked up once for all epochs; None where nothing pulls."""
         if self.teacher is None or self.pull == 0:
-            return logits.new_zeros(())
+            return None
+        parts = as_floats(rows.observations)
         with torch.no_grad():
-            wanted = torch.softmax(self.teacher(parts), dim=1)
-        return -(wanted * logits.masked_fill(~masks, 0.0)).sum(dim=1).mean()
+            scores = [
+                self.teacher({name: part[at] for name, part in parts.items()})
+                for at in torch.arange(len(rows.returns)).split(self.batch_size)
+            ]
+            return torch.softmax(torch.cat(scores), dim=1)
+
+
+def _rows(rollout: Any, at: Tensor) -> Any:
+    """Some decisions of a rollout."""
+    parts = {name: part[at] for name, part in rollout.observations.items()}
+    return type(rollout)(parts, *(column[at] for column in rollout[1:]))
 
 
 def scaled(advantages: Tensor, floor: float) -> Tensor:
