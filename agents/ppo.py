@@ -9,7 +9,7 @@ never interrupted; what is lost is the stage under way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -32,6 +32,7 @@ from .fitting import learned, relearn
 from .jax_networks import arrays_of
 from .recipes import PpoOptions
 from .run_folder import RunFolder, Saved
+from .time_baseline import TimeBaseline
 from .torch_weights import load_weights, network_of
 from .trained import scorer_checkpoint
 from .vec_env import SchedulingVecEnv
@@ -62,12 +63,18 @@ class PulledPPO(MaskablePPO):
     """MaskablePPO with a pull toward `teacher`, and advantages that keep their size where all are small."""
 
     teacher: nn.Module | None = None
+    options = PpoOptions()
     pull = 0.0
-    floor = 1e-3
+
+    @property
+    def share(self) -> float:
+        """Of the run that is done."""
+        return self.num_timesteps / (self.options.stages * self.options.stage_steps)
 
     def train(self) -> None:
         """Update the policy from the rollout."""
         self.policy.set_training_mode(True)
+        self.pull = self.options.pull * max(0.0, 1 - self.share / max(self.options.pull_share, 1e-9))
         self._update_learning_rate(self.policy.optimizer)
         whole = next(self.rollout_buffer.get())  # all rows, shuffled
         rollout, wanted = whole._replace(action_masks=whole.observations["action_mask"]), self._wanted(whole)
@@ -98,7 +105,7 @@ class PulledPPO(MaskablePPO):
         chances, values = self.policy.judge(rows.observations)
         held = chances.masked_fill(rows.action_masks == 0, 0.0)  # 0 x -inf is none of our losses
         ratio = torch.exp(chances.gather(1, rows.actions.long()).flatten() - rows.old_log_prob)
-        advantage, clip = scaled(rows.advantages, self.floor), self.clip_range(1.0)  # type: ignore[operator]
+        advantage, clip = scaled(rows.advantages, self.options.floor), self.clip_range(1.0)  # type: ignore[operator]
         gain = torch.min(advantage * ratio, advantage * ratio.clamp(1 - clip, 1 + clip))
         return {
             "policy": -gain.mean(),
@@ -144,6 +151,7 @@ def run_ppo(
 
     With `init` the actor begins as that checkpoint, in an environment of its options. Raises `InputError`.
     """
+    options = options.for_world(room.is_cluster)
     begun = {"init": init.identity if init else ""}
     folder = RunFolder(out, {"recipe": RECIPE, **room.facts, **begun, **asdict(options)})
     saved = folder.open(resume)
@@ -154,13 +162,14 @@ def run_ppo(
     if saved:
         relearn(model.policy, model.policy.optimizer, saved.arrays)
         model.num_timesteps = saved.done * options.stage_steps
+        _recall_pace(model, saved.facts)
     model.set_logger(configure(str(folder.logs), ["tensorboard"]))
     made: Checkpoint | None = None
     for number in range(saved.done if saved else 0, options.stages):
         stage = _run_stage(model, options, number)
         made = scorer_checkpoint(kind, arrays_of(_actor(model)), _training(room, options, stage))
         arrays = learned(model.policy, model.policy.optimizer)
-        folder.save(Saved(stage.number, options.stages, arrays, {}), made)
+        folder.save(Saved(stage.number, options.stages, arrays, _pace(model)), made)
         report(stage)
     if made is None:
         raise InputError(f"{out}: no stage is left to run")
@@ -170,9 +179,9 @@ def run_ppo(
 def _model(room: Classroom, kind: Any, options: PpoOptions) -> PulledPPO:
     torch.set_num_threads(1)
     lanes = AgainstExpert(SchedulingVecEnv(kind, options.lanes), units_of(room, kind))
-    return PulledPPO(
+    model = PulledPPO(
         ActorCritic,
-        lanes,
+        lanes if room.is_cluster else TimeBaseline(lanes),
         learning_rate=options.learning_rate,
         n_steps=options.rollout,
         batch_size=min(options.batch, options.rollout * options.lanes),
@@ -184,6 +193,22 @@ def _model(room: Classroom, kind: Any, options: PpoOptions) -> PulledPPO:
         policy_kwargs=actor_kwargs(kind.process, options.width),
         seed=options.seed,
     )
+    model.options = options
+    model.lr_schedule = lambda _: options.learning_rate * (1 - (1 - LAST_RATE) * model.share)
+    return model
+
+
+def _pace(model: PulledPPO) -> dict[str, float]:
+    """What `TimeBaseline` knows; nothing in a cluster, whose episodes do not last equally long."""
+    lanes = model.get_env()
+    return {"reward": lanes.reward, "seconds": lanes.seconds} if isinstance(lanes, TimeBaseline) else {}
+
+
+def _recall_pace(model: PulledPPO, facts: Mapping[str, Any]) -> None:
+    """Put back what `_pace` gave."""
+    lanes = model.get_env()
+    if isinstance(lanes, TimeBaseline):
+        lanes.reward, lanes.seconds = float(facts["reward"]), float(facts["seconds"])
 
 
 def _begin_as(model: PulledPPO, kind: Any, init: Checkpoint) -> None:
@@ -200,15 +225,11 @@ def _actor(model: PulledPPO) -> nn.Module:
 
 def _run_stage(model: PulledPPO, options: PpoOptions, number: int) -> Stage:
     """New episodes, lots of its own, then updates as usual."""
-    share = number / options.stages
     set_random_seed(options.seed * STREAM + number)
     lanes = model.get_env()
     assert lanes is not None
     lanes.seed((options.seed * STREAM + number) * options.lanes)
     model._last_obs = None
-    rate = options.learning_rate * (1 - (1 - LAST_RATE) * share)
-    model.lr_schedule = lambda _: rate
-    model.floor, model.pull = options.floor, options.pull * max(0.0, 1 - share / max(options.pull_share, 1e-9))
     clock = perf_counter()
     model.learn(options.stage_steps, reset_num_timesteps=False)
     spent = perf_counter() - clock

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..scenarios.checks import as_whole, check_number
+
+CLUSTER_STAGE, SERVERLESS_STAGE = 16, 64
+"""Updates of a stage: at 64 decisions each an episode of a cluster, half a window of the serverless platform."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +50,15 @@ class PpoOptions:
 
     steps: int = 400_000
     """Decisions to learn from, in all lanes together; rounded up to whole stages."""
-    lanes: int = 16
+    lanes: int = 32
     """Episodes that run side by side."""
     worlds: int = 32
     """Train worlds."""
-    rollout: int = 128
+    rollout: int = 64
     """Decisions of a lane between two updates."""
-    stage: int = 8
-    """Updates between two states on disk; every stage begins with new episodes and lots of its own."""
+    stage: int = 0
+    """Updates between two states on disk; every stage begins with new episodes and lots of its own, so it should last
+    for most of one. 0: as many as usual for the kind of world, 16 or 64."""
     batch: int = 512
     epochs: int = 4
     """Passes over a rollout."""
@@ -77,15 +81,20 @@ class PpoOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "lanes", "worlds", "rollout", "stage", "batch", "epochs", "width"):
+        for name in ("steps", "lanes", "worlds", "rollout", "batch", "epochs", "width"):
             object.__setattr__(self, name, as_whole(name, getattr(self, name), 1))
-        object.__setattr__(self, "seed", as_whole("seed", self.seed, 0))
+        for name in ("stage", "seed"):
+            object.__setattr__(self, name, as_whole(name, getattr(self, name), 0))
         for name in ("learning_rate", "floor", "clip"):
             check_number(name, getattr(self, name), 0, above=True)
         for name in ("gamma", "gae_lambda", "pull_share"):
             check_number(name, getattr(self, name), 0, 1)
         for name in ("entropy", "pull"):
             check_number(name, getattr(self, name), 0)
+
+    def for_world(self, is_cluster: bool) -> PpoOptions:
+        """With the usual `stage` of a kind of world where none is given."""
+        return replace(self, stage=self.stage or (CLUSTER_STAGE if is_cluster else SERVERLESS_STAGE))
 
     @property
     def stages(self) -> int:

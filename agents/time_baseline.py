@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from stable_baselines3.common.vec_env import VecEnvWrapper
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from ..scenarios.checks import check_number
-from .vec_env import SchedulingVecEnv
 
 MS_PER_S = 1000.0
 
@@ -23,7 +22,7 @@ MS_PER_S = 1000.0
 class TimeBaseline(VecEnvWrapper):
     """Lanes whose rewards are `reward - rate * seconds`; `rate` is the mean reward per second of late."""
 
-    def __init__(self, lanes: SchedulingVecEnv, memory: float = 0.998) -> None:
+    def __init__(self, lanes: VecEnv, memory: float = 0.998) -> None:
         """`memory`: how much of the past remains after each step of all lanes. Raises `InputError`."""
         check_number("memory", memory, 0, 1)
         super().__init__(lanes)

@@ -69,8 +69,8 @@ class TrainPpo(FolderRun):
 
         source, init = find_source(self.scenario), load_checkpoint(self.init) if self.init else None
         given = asdict(self.options) | ({"width": init.sizes.get("width", self.options.width)} if init else {})
-        options = PpoOptions(**given)
         room = classroom(source, self.teacher, init.base if init else "", self.window_s, init)
+        options = PpoOptions(**given).for_world(room.is_cluster)
         with progress_bar(TimeRemainingColumn()) as bar:
             task = bar.add_task("stages", total=options.stages)
 

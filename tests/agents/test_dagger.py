@@ -19,7 +19,7 @@ from varigym.agents.recipes import ImitateOptions
 from varigym.agents.trained import load_policy
 from varigym.scenarios.errors import InputError
 
-SMALL = ImitateOptions(episodes=2, epochs=2, dagger=1, batch=32, width=8, validation_worlds=2)
+SMALL = ImitateOptions(episodes=2, epochs=2, updates=0, dagger=1, batch=32, width=8, validation_worlds=2)
 
 
 def same(one: Path, other: Path) -> bool:
@@ -115,6 +115,12 @@ def test_a_clone_of_many_epochs_takes_its_teacher_s_actions(tmp_path: Path) -> N
     assert seen[-1].agreement > 0.75
 
 
+@pytest.mark.parametrize(("steps", "batch"), [(10_000, 32), (800, 16), (100, 8)])
+def test_few_data_are_learned_from_in_smaller_batches(steps: int, batch: int) -> None:
+    """100 gradient steps in 2 epochs are 50 batches of the data each; of 8 states at least, of 32 at most."""
+    assert dagger._fit_options(replace(SMALL, updates=100), 1, steps).batch == batch
+
+
 def test_soft_targets_by_hand() -> None:
     score = np.array([[0.0, np.log(3.0), -np.inf, 9.0], [0.0, 1.0, -np.inf, 2.0]], np.float32)
     legal = np.array([[True, True, True, False], [True, True, True, True]])
@@ -134,7 +140,13 @@ def test_probabilities_of_one_action_cost_what_the_action_costs() -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"episodes": 0}, "episodes"), ({"soft": -1.0}, "soft"), ({"dagger": -1}, "dagger"), ({"width": 1}, "width")],
+    [
+        ({"episodes": 0}, "episodes"),
+        ({"soft": -1.0}, "soft"),
+        ({"dagger": -1}, "dagger"),
+        ({"updates": -1}, "updates"),
+        ({"width": 1}, "width"),
+    ],
 )
 def test_illegal_options_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):

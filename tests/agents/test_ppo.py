@@ -50,7 +50,7 @@ def whole(cluster: bool, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def clone(cluster: bool, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clone") / "run"
-    run_imitation(room(cluster), ImitateOptions(episodes=2, epochs=1, width=8, validation_worlds=2), folder)
+    run_imitation(room(cluster), ImitateOptions(episodes=2, epochs=1, updates=0, width=8, validation_worlds=2), folder)
     return folder
 
 
