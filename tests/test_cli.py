@@ -9,6 +9,7 @@ import sys
 import time
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from varigym import commands
@@ -262,7 +263,16 @@ def test_an_interrupted_bench_says_how_to_continue(
     assert "Traceback" not in said
 
 
-def test_perf_measures_beside_machine_facts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+RATES = {"single": (9000.0, 0.25), "batched": (80000.0, 0.5), "host_stepped": (30000.0, 0.5)}
+
+
+@pytest.mark.parametrize("rates", [RATES, pytest.param(None, marks=pytest.mark.slow)], ids=["given", "measured"])
+def test_perf_measures_beside_machine_facts(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rates: dict[str, Any] | None
+) -> None:
+    """With the rates of environments, most of what takes long, given or measured."""
+    if rates:
+        monkeypatch.setattr("varigym.bench.perf.cluster_rates", lambda *given: rates)
     assert run("perf", "--quick", "--json", "perf.json", "--trace", "trace.csv", *SMALL) == 0
     printed = capsys.readouterr().out
     found = json.loads(Path("perf.json").read_text())

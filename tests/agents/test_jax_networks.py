@@ -83,7 +83,7 @@ def random(env: Any, number: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("source", [real, random])
+@pytest.mark.parametrize("source", [random, pytest.param(real, marks=pytest.mark.slow)])  # test_actors steps real ones
 def test_logits_are_those_of_torch(place: str, source: Any) -> None:
     network, scorer = networks(place)
     choices = 0
