@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from varigym.agents.checkpoint import load_checkpoint
+from varigym.agents.esg_run import SETTINGS
 from varigym.agents.trained import load_policy
 from varigym.policies.cluster.index_net import LearnedIndex
+from varigym.policies.serverless.learned_esg import LearnedEsg
 
 REFERENCE = Path(__file__).resolve().parents[2] / "runs" / "reference"
 
@@ -22,4 +24,13 @@ def test_the_learned_index_of_the_cluster() -> None:
     assert made.recipe_options["generations"] == made.notes["generations_done"]
     _, policy = load_policy(REFERENCE / "cluster")
     assert isinstance(policy, LearnedIndex)
+    assert policy.expert.name == made.teacher
+
+
+def test_the_learned_esg_of_the_serverless_platform() -> None:
+    made = load_checkpoint(REFERENCE / "serverless").training
+    assert (made.recipe, made.teacher, made.scenarios, made.seeds) == ("es", "esg", SETTINGS, (0,))
+    assert made.recipe_options["generations"] == made.notes["generations_done"]
+    _, policy = load_policy(REFERENCE / "serverless")
+    assert isinstance(policy, LearnedEsg)
     assert policy.expert.name == made.teacher
