@@ -164,7 +164,7 @@ def refuse_unlike(data: Dataset, facts: Mapping[str, Any]) -> None:
 def save_dataset(path: Path, data: Dataset) -> None:
     """Write one compressed file. Raises `InputError` where the system refuses."""
     facts = {"format": FORMAT, "version": data.version, "seeds": list(data.seeds), "classroom": dict(data.facts)}
-    arrays = {f"{PARTS}{name}": part for name, part in data.parts.items()}
+    arrays: dict[str, NDArray[Any]] = {f"{PARTS}{name}": part for name, part in data.parts.items()}
     arrays |= {name: getattr(data, name) for name in COLUMNS}
     if data.endings:
         arrays |= {f"{ENDS}{name}": part for name, part in data.endings.parts.items()}
