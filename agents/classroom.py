@@ -40,7 +40,8 @@ class Classroom:
 
     def __post_init__(self) -> None:
         if self.is_cluster != isinstance(self.teacher, ListPolicy):
-            raise InputError(f"teacher = {self.teacher!r}; legal: a policy of the kind of world that is learned")
+            kind = "an ORDER+PLACEMENT policy" if self.is_cluster else "a scheduler of the serverless platform"
+            raise InputError(f"teacher '{getattr(self.teacher, 'name', self.teacher)}'; legal here: {kind}")
         if not self.is_cluster and self.window_s is not None:
             object.__setattr__(self, "source", windowed(self.source, self.window_s))
 

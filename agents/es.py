@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 Weights = dict[str, NDArray[np.float32]]
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 """Of Adam (Kingma and Ba 2015)."""
+MOST = 10_000
+"""Pairs, or worlds, of a generation."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class EsOptions:
 
     def __post_init__(self) -> None:
         for name, least in (("generations", 1), ("pairs", 1), ("worlds", 1), ("validate_every", 0), ("seed", 0)):
-            object.__setattr__(self, name, as_whole(name, getattr(self, name), least))
+            most = MOST if name in ("pairs", "worlds") else None
+            object.__setattr__(self, name, as_whole(name, getattr(self, name), least, most))
         for name in ("sigma", "learning_rate"):
             check_number(name, getattr(self, name), 0, above=True)
         for name in ("final_rate", "averaged"):

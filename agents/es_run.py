@@ -69,6 +69,9 @@ class IndexRun:
     """Parts of the network that stay at zero, to see what they are worth (see `index_parts`)."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.expert, ListPolicy):
+            name = getattr(self.expert, "name", self.expert)
+            raise InputError(f"teacher '{name}' is learned itself; legal: ORDER+PLACEMENT; to go on from it: init")
         check_whole("hidden", self.hidden, 1, 1024)
         check_whole("validation_worlds", self.validation_worlds, 1, 10_000)
         self.task.start(0)
@@ -76,7 +79,7 @@ class IndexRun:
         if self.init is not None and self.init.expert.name != self.expert.name:
             raise InputError(f"init is an index over {self.init.expert.name}; legal: one over {self.expert.name}")
         if self.init is not None and self.init.weights["b1"].size != self.hidden:
-            raise InputError(f"init has {self.init.weights['b1'].size} hidden units; legal: hidden = {self.hidden}")
+            raise InputError(f"init has {self.init.weights['b1'].size} hidden units, not {self.hidden}")
 
     @property
     def task(self) -> IndexTask:

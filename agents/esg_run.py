@@ -56,7 +56,7 @@ class EsgRun:
         if self.init is not None and self.init.expert.name != self.expert.name:
             raise InputError(f"init is learned over {self.init.expert.name}; legal: over {self.expert.name}")
         if self.init is not None and self.init.weights["b1"].size != self.hidden:
-            raise InputError(f"init has {self.init.weights['b1'].size} hidden units; legal: hidden = {self.hidden}")
+            raise InputError(f"init has {self.init.weights['b1'].size} hidden units, not {self.hidden}")
 
     @property
     def task(self) -> EsgTask:

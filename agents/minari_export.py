@@ -96,8 +96,8 @@ def _episode(data: Dataset, endings: Endings, number: int) -> Any:
         id=number,
         seed=data.seeds[number],
         observations={**parts, MASK: parts[MASK].astype(np.int8)},
-        actions=data.action[at],
-        rewards=to_go - np.append(to_go[1:], 0.0),
-        terminations=last & terminated,
-        truncations=last & (not terminated),
+        actions=data.action[at].tolist(),
+        rewards=(to_go - np.append(to_go[1:], 0.0)).tolist(),
+        terminations=(last & terminated).tolist(),
+        truncations=(last & (not terminated)).tolist(),
     )

@@ -8,6 +8,8 @@ from ..scenarios.checks import as_whole, check_number
 
 CLUSTER_STAGE, SERVERLESS_STAGE = 16, 64
 """Updates of a stage: at 64 decisions each an episode of a cluster, half a window of the serverless platform."""
+MOST = {"episodes": 100_000, "validation_worlds": 10_000, "width": 4096, "lanes": 4096, "worlds": 100_000}
+"""Largest sizes that are taken; a slip of the finger is refused before memory is asked for."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class ImitateOptions:
     def __post_init__(self) -> None:
         least = {"dagger": 0, "seed": 0, "episodes": 1, "epochs": 1, "updates": 0, "batch": 1, "width": 2, "most": 1}
         for name, value in (least | {"validation_worlds": 1}).items():
-            object.__setattr__(self, name, as_whole(name, getattr(self, name), value))
+            object.__setattr__(self, name, as_whole(name, getattr(self, name), value, MOST.get(name)))
         check_number("soft", self.soft, 0)
         check_number("learning_rate", self.learning_rate, 0, above=True)
 
@@ -82,7 +84,7 @@ class PpoOptions:
 
     def __post_init__(self) -> None:
         for name in ("steps", "lanes", "worlds", "rollout", "batch", "epochs", "width"):
-            object.__setattr__(self, name, as_whole(name, getattr(self, name), 1))
+            object.__setattr__(self, name, as_whole(name, getattr(self, name), 1, MOST.get(name)))
         for name in ("stage", "seed"):
             object.__setattr__(self, name, as_whole(name, getattr(self, name), 0))
         for name in ("learning_rate", "floor", "clip"):

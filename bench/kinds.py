@@ -126,6 +126,8 @@ def find_policy_of(kind: BenchKind, policy: Any) -> Any:
     if isinstance(policy, str):
         return _named(kind, policy)
     if not kind.is_policy(policy):
+        if other := next((other for other in KINDS if other.is_policy(policy)), None):
+            raise _foreign(kind, policy.name, other)
         name = getattr(policy, "name", repr(policy))
         raise InputError(f"policy = {name}; legal for {kind.about}: a name or a policy object")
     return policy

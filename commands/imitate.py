@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..agents.recipes import ImitateOptions
 from ..bench.kinds import CLUSTER, kind_of
+from ..bench.outputs import refuse_unwritable
 from ..bench.terminal import note, progress_bar
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ImitateFlags(ImitateOptions):
-    """Options as they are given; looked at when the command runs, so that a refusal is one line."""
+    """How to go about it."""
 
     def __post_init__(self) -> None:
         """Nothing yet."""
@@ -65,6 +66,7 @@ class Imitate(FolderRun):
         source = find_source(self.scenario)
         if self.save_data and self.save_data.exists():
             raise InputError(f"{self.save_data} exists already; choose another --save-data")
+        refuse_unwritable(self.save_data)
         if self.minari:
             self._check_minari(options)
         cluster = {"decide_every": self.decide_every} if kind_of(source) is CLUSTER else {}

@@ -129,7 +129,7 @@ def _checked(folder: Path | None, init: Any, wanted: type[T]) -> T | None:
     """The policy to begin from. Raises `InputError` where it is another kind."""
     if init is not None and not isinstance(init, wanted):
         raise InputError(
-            f"--init {folder} is no {wanted.__name__}; legal for es: a checkpoint of train --algo es, same kind"
+            f"--init {folder} holds another kind of policy; legal: what train --algo es made for such a world"
         )
     return init
 

@@ -36,7 +36,7 @@ PPO_VALIDATION = 8
 
 @dataclass(frozen=True)
 class PpoFlags(PpoOptions):
-    """Options as they are given; looked at when the command runs, so that a refusal is one line."""
+    """How to go about it."""
 
     def __post_init__(self) -> None:
         """Nothing yet."""

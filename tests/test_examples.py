@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from varigym.scenarios.errors import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -72,3 +74,25 @@ def test_what_a_learned_index_does_differently(capsys: pytest.CaptureFixture[str
             assert [fate in ("stays", "moves", "stops") for fate in fates] == running
     assert any((shown.learned != shown.expert).any() for shown in seen)
     assert "GPUs left free" in capsys.readouterr().out
+
+
+def test_an_ablation_goes_on_where_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("varigym.agents.index_es.TAIL_SLOTS", ())  # less to compile
+    example = load("ablation")
+    world = "sia-64:jobs=12:nodes=4:span_h=1:restart_s=90"
+    small = example.Args(tmp_path, world, "las-2d+pal+backfill", ("full", "keep-only"), 1, 2, 2, 1, 3, 1)
+    first = example.main(small)
+    states = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/train_state.safetensors")}
+    assert sorted(path.parent.name for path in states) == ["full-0", "keep-only-0"]
+    capsys.readouterr()
+    found = example.main(replace(small, seeds=2))
+    assert all(path.stat().st_mtime_ns == before for path, before in states.items())
+    assert {variant: [ratios[0]] for variant, ratios in found.items()} == {n: r.tolist() for n, r in first.items()}
+    assert all(ratios.shape == (2,) and (ratios > 0).all() for ratios in found.values())
+    said = capsys.readouterr().out
+    assert "2 training seeds, 3 held-out worlds" in " ".join(said.split())
+    assert "keep-only-1: " in said
+    with pytest.raises(InputError, match="with generations = 2, not 3"):
+        example.main(replace(small, generations=3))

@@ -145,7 +145,7 @@ def test_runs_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(InputError, match="expert 'infless'; legal: esg"):
         EsgRun((source(CALM),), find_scheduler("infless"))  # type: ignore[arg-type]
     init = LearnedEsg(expert(), untrained(0, 3))
-    with pytest.raises(InputError, match="init has 3 hidden units; legal: hidden = 8"):
+    with pytest.raises(InputError, match="init has 3 hidden units, not 8"):
         EsgRun((source(CALM),), expert(), init=init)
     with pytest.raises(InputError, match="sources is empty; legal: at least one setting"):
         EsgTask((), expert())

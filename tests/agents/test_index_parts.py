@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import varigym
+from varigym.agents import index_es
 from varigym.agents.checkpoint import load_checkpoint
 from varigym.agents.es import EsOptions, Generation, Weights
 from varigym.agents.es_run import IndexRun, complete_es, run_es
@@ -23,8 +25,16 @@ RUN = IndexRun(
     varigym.find_policy("las-2d+pal+backfill"),
     OPTIONS,
     4,
-    2,
+    1,
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_to_compile() -> Iterator[None]:
+    """Episodes in one piece, which is the same, and slower only where there are many jobs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index_es, "TAIL_SLOTS", ())
+        yield
 
 
 def moved(run: IndexRun, out: Path) -> Weights:
