@@ -74,8 +74,8 @@ def test_simulate_takes_a_source_a_scenario_and_a_scheduler() -> None:
         (SCENARIO, "pal", "policy 'pal' is for a training cluster; legal for a serverless platform: esg,"),
         ("tiny", "esg:k=1", "policy 'esg:k=1' is for a serverless platform; legal for a training cluster: ORDER"),
         (SCENARIO, "egs", "unknown scheduler 'egs'; did you mean esg"),
-        (SCENARIO, find_policy("pal"), "legal for a serverless platform: a name or a policy object"),
-        ("tiny", find_scheduler("esg"), "legal for a training cluster: a name or a policy object"),
+        (SCENARIO, find_policy("pal"), "is for a training cluster; legal for a serverless platform: esg"),
+        ("tiny", find_scheduler("esg"), "is for a serverless platform; legal for a training cluster"),
         (SCENARIO, 5, "policy = 5"),
     ],
 )
