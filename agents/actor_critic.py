@@ -88,7 +88,8 @@ class ActorCritic(MaskableMultiInputActorCriticPolicy):
 
         What sb3-contrib's distribution of masked actions comes to, which normalises thrice and checks itself each time.
         """
-        actor, parts, split = self.actor, as_floats(observations), self.mlp_extractor
+        actor, parts = self.actor, as_floats(observations)
+        split: Any = self.mlp_extractor
         seen = split.critic(actor.facts(parts))
         return torch.log_softmax(actor.scorer(parts), dim=1), self.value_net(seen).flatten()
 

@@ -78,6 +78,7 @@ class SlotScorer(nn.Module):
     def _hidden(self, rows: Tensor, cluster: Tensor, lane: Tensor, slot: Tensor) -> Tensor:
         """What is made of every job [N, width]; what all jobs of a state share enters once."""
         first = self.encode[0]
+        assert isinstance(first, nn.Linear)
         own, around, place = first.weight.split([self.features, cluster.shape[1], 1], dim=1)
         shift, by_place = linear(cluster, around, first.bias), self.place[0] * place[:, 0]
         hidden: Tensor = self.encode[1:](linear(rows, own) + shift[lane] + by_place[slot])

@@ -76,7 +76,7 @@ class PulledPPO(MaskablePPO):
         self.policy.set_training_mode(True)
         self.pull = self.options.pull * max(0.0, 1 - self.share / max(self.options.pull_share, 1e-9))
         self._update_learning_rate(self.policy.optimizer)
-        whole = next(self.rollout_buffer.get())  # all rows, shuffled
+        whole: Any = next(self.rollout_buffer.get())  # all rows, shuffled
         rollout, wanted = whole._replace(action_masks=whole.observations["action_mask"]), self._wanted(whole)
         losses: dict[str, list[float]] = {"policy": [], "value": [], "entropy": [], "pull": []}
         for _ in range(self.n_epochs):

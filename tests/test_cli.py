@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from varigym import commands
 from varigym.bench.suites import SUITES
 from varigym.cli import main
 from varigym.envs.cluster.metrics import METRICS
@@ -256,7 +255,7 @@ def test_an_interrupted_bench_says_how_to_continue(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "run_grid", interrupted)
+    monkeypatch.setattr("varigym.commands.bench.run_grid", interrupted)
     assert run(*TINY_BENCH, "--out", "out") == 130
     said = capsys.readouterr().err
     assert "interrupted; finished rows are in out/rows.csv; the same command continues" in said
