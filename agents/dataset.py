@@ -155,7 +155,7 @@ def _joined_endings(one: Endings | None, other: Endings | None) -> Endings | Non
 
 def refuse_unlike(data: Dataset, facts: Mapping[str, Any]) -> None:
     """Raises `InputError` where data were recorded in another classroom than that of `facts`."""
-    for name in sorted({*data.facts, *facts}):
+    for name in sorted({*data.facts, *facts}, key=lambda name: (name != "scenario", name)):
         theirs, ours = data.facts.get(name), facts.get(name)
         if theirs != ours:
             raise InputError(f"the data are of {name} = {shown(theirs)}, not {shown(ours)}")

@@ -75,6 +75,8 @@ class RunFolder:
 
         Raises `InputError` rather than touch what is not ours, or what another process is writing.
         """
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{self.path} is a file; legal: a folder, new or empty")
         if not self.is_begun():
             self._claim(resume)
         self._locks.append(hold(self.path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..agents.checkpoint import WEIGHTS
 from ..agents.run_folder import STATE
 from ..scenarios.errors import InputError
 
@@ -23,7 +24,8 @@ class FolderRun:
         """What an interrupt leaves behind."""
         if not (self.out / STATE).exists():
             return "nothing was written"
-        return f"{self.out} holds what was learned; the same command with --resume goes on"
+        held = "what was learned" if (self.out / WEIGHTS).exists() else "what was recorded, and no policy yet"
+        return f"{self.out} holds {held}; the same command with --resume goes on"
 
 
 def require_learn() -> None:
