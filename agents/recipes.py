@@ -106,4 +106,4 @@ class PpoOptions:
     @property
     def stage_steps(self) -> int:
         """Decisions of all lanes in a stage."""
-        return self.lanes * self.rollout * self.stage
+        return self.lanes * self.rollout * (self.stage or CLUSTER_STAGE)

@@ -168,6 +168,13 @@ def test_a_world_of_one_job_is_learned(tmp_path: Path) -> None:
     assert infos[0]["metrics"]["mean_jct_s"] == 300.0
 
 
+def test_a_stage_that_is_not_given_lasts_as_usual_for_the_kind_of_world() -> None:
+    options = replace(SMALL, steps=1000, stage=0)
+    assert [options.for_world(c).stage for c in (True, False)] == [16, 64]
+    assert options.stages == options.for_world(True).stages == 4  # of 2 lanes x 8 decisions x 16 updates
+    assert SMALL.for_world(False) == SMALL
+
+
 @pytest.mark.parametrize("change", [{"steps": 0}, {"gamma": 1.5}, {"floor": 0.0}, {"pull": -1.0}])
 def test_illegal_options_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(change))):
