@@ -22,6 +22,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..scenarios.catalog import TRAIN
 from ..scenarios.checks import as_whole, check_number
 from ..scenarios.errors import InputError
 from .es_log import scalars
@@ -30,6 +31,8 @@ Floats = NDArray[np.float64]
 Weights = dict[str, NDArray[np.float32]]
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 """Of Adam (Kingma and Ba 2015)."""
+WORLDS = 1
+"""Stream of the seeds of train worlds beside that of the noise."""
 MOST = 10_000
 """Pairs, or worlds, of a generation."""
 
@@ -171,6 +174,12 @@ def _in_sequence(resume: EsState, start: EsState) -> EsState:
 
 def _is_time_to_look(done: int, options: EsOptions) -> bool:
     return done == options.generations or (options.validate_every > 0 and done % options.validate_every == 0)
+
+
+def train_seeds(options: EsOptions, generation: int) -> list[int]:
+    """Seeds of the worlds of a generation, fresh ones every time."""
+    lots = np.random.default_rng([options.seed, generation, WORLDS])
+    return lots.integers(TRAIN.first, TRAIN.last, size=options.worlds, endpoint=True).tolist()
 
 
 def masked(weights: Weights, mask: Mapping[str, NDArray[np.float32]]) -> Weights:

@@ -21,6 +21,8 @@ from .run_folder import RunFolder, Saved, joined, part
 from .trained import index_checkpoint
 
 RECIPE = "es"
+VALIDATION = "validation_"
+"""What the names of figures of validation worlds begin with in a checkpoint's notes."""
 SAVE_EVERY = 10
 """Generations between two states on disk."""
 ARRAYS = ("weights", "first", "second", "total")
@@ -107,13 +109,18 @@ class IndexRun:
 
     def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
         """The policy that the search has come to."""
-        asked = {name: value for name, value in self.asked.items() if name not in ("recipe", "scenario", "teacher")}
-        notes = {
-            "generations_done": state.generation,
-            **{f"validation_{n}": v for n, v in validation.items() if np.isfinite(v)},
-        }
-        training = Training(RECIPE, asked, (self.source.name,), (self.options.seed,), self.expert.name, notes)
+        training = training_of(self.asked, (self.source.name,), state, validation)
         return index_checkpoint(self.expert, state.result, training)
+
+
+def training_of(
+    asked: Mapping[str, Any], scenarios: tuple[str, ...], state: EsState, validation: Mapping[str, float]
+) -> Training:
+    """What a checkpoint says of the search that made it, which was `asked` for."""
+    options = {name: value for name, value in asked.items() if name not in ("recipe", "scenario", "teacher")}
+    seen = {f"{VALIDATION}{name}": value for name, value in validation.items() if np.isfinite(value)}
+    notes = {"generations_done": state.generation, **seen}
+    return Training(RECIPE, options, scenarios, (asked["seed"],), asked["teacher"], notes)
 
 
 def run_es(

@@ -21,10 +21,8 @@ from ..scenarios.catalog import TRAIN, VALIDATION
 from ..scenarios.errors import InputError
 from ..scenarios.serverless import ServerlessScenario
 from ..scenarios.serverless_source import ServerlessSynthetic
-from .es import EsOptions, Floats, Weights
+from .es import EsOptions, Floats, Weights, train_seeds
 
-WORLDS = 1
-"""Stream of the seeds of train worlds beside that of the noise."""
 POINTS = 100.0
 COST_PRICE, CREDIT = 6.0, 4.0
 """Points of hit rate that a per cent of cost per served request is worth; what is saved counts for no more than
@@ -82,11 +80,9 @@ class EsgTask:
 
     def fitness(self, generation: int, population: Sequence[Weights], options: EsOptions) -> Floats:
         """Of every member, on fresh train worlds; settings take turns."""
-        lots = np.random.default_rng([options.seed, generation, WORLDS])
         first = generation * options.worlds
         settings = [(first + number) % len(self.sources) for number in range(options.worlds)]
-        seeds = lots.integers(TRAIN.first, TRAIN.last, size=options.worlds, endpoint=True)
-        gain, cost = self._against_expert(settings, seeds.tolist(), population)
+        gain, cost = self._against_expert(settings, train_seeds(options, generation), population)
         priced = min(generation / (PRICED_BY * options.generations), 1)
         return -np.mean([worth(gain[:, at], cost[:, at], priced) for at in _places(settings).values()], axis=0)
 

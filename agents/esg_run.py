@@ -7,16 +7,14 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from ..policies.serverless.esg import Esg
 from ..policies.serverless.learned_esg import HIDDEN, LearnedEsg
 from ..scenarios.checks import check_whole
 from ..scenarios.errors import InputError
 from ..scenarios.serverless_source import ServerlessSynthetic
-from .checkpoint import Checkpoint, Training
+from .checkpoint import Checkpoint
 from .es import EsOptions, EsState, Weights
-from .es_run import RECIPE
+from .es_run import RECIPE, training_of
 from .esg_es import EsgTask, Windows
 from .trained import esg_checkpoint
 
@@ -87,9 +85,5 @@ class EsgRun:
 
     def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
         """The policy that the search has come to."""
-        asked = {name: value for name, value in self.asked.items() if name not in ("recipe", "scenario", "teacher")}
-        seen = {f"validation_{name}": value for name, value in validation.items() if np.isfinite(value)}
-        names = tuple(source.name for source in self.sources)
-        notes = {"generations_done": state.generation, **seen}
-        training = Training(RECIPE, asked, names, (self.options.seed,), self.expert.name, notes)
+        training = training_of(self.asked, tuple(source.name for source in self.sources), state, validation)
         return esg_checkpoint(self.expert, state.result, training)

@@ -21,11 +21,9 @@ from ..policies.cluster.list_policy import ListData
 from ..policies.cluster.policy import ListPolicy
 from ..scenarios.catalog import TRAIN, VALIDATION
 from ..scenarios.source import Synthetic
-from .es import EsOptions, Floats, Weights
+from .es import EsOptions, Floats, Weights, train_seeds
 from .index_parts import mask_without
 
-WORLDS = 1
-"""Stream of the seeds of train worlds beside that of the noise."""
 TAIL_SLOTS = (64, 24, 8)
 """Slots to go on in once all jobs have come and no more are left."""
 
@@ -52,9 +50,7 @@ class IndexTask:
 
     def fitness(self, generation: int, population: Sequence[Weights], options: EsOptions) -> Floats:
         """Of every member, on fresh train worlds."""
-        lots = np.random.default_rng([options.seed, generation, WORLDS])
-        seeds = lots.integers(TRAIN.first, TRAIN.last, size=options.worlds, endpoint=True)
-        return self._against_expert(self._bank(seeds.tolist()), population).mean(axis=1)
+        return self._against_expert(self._bank(train_seeds(options, generation)), population).mean(axis=1)
 
     def validate(self, weights: Weights) -> Mapping[str, float]:
         """Geometric mean of the ratios to the expert, and its standard error, on validation worlds."""

@@ -86,15 +86,17 @@ class TrainEs(FolderRun):
 
     def run(self) -> None:
         """Search, and say what came out."""
-        from ..agents.es_run import run_es
+        from ..agents.es_run import VALIDATION, run_es
 
         require_learn()
         run = self._search()
         with _shown(run.options.generations) as watch:
             made = run_es(run, self.out, self.resume, watch)
         note(f"wrote {self.out}")
+        notes = made.training.notes
+        seen = {name.removeprefix(VALIDATION): value for name, value in notes.items() if name.startswith(VALIDATION)}
         console().print(
-            f"against {run.expert.name} on {run.validation_worlds} validation worlds: {_said(made.training.notes)}; "
+            f"against {run.expert.name} on {run.validation_worlds} validation worlds: {_said(seen)}; "
             f"on held-out ones: varigym evaluate {self.out}",
             markup=False,
         )
@@ -115,8 +117,8 @@ class TrainEs(FolderRun):
         if kind is CLUSTER:
             if len(sources) != 1:
                 raise InputError(f"scenario '{self.scenario}'; legal for a cluster: one")
-            source = cluster_source(self.scenario)
-            return IndexRun(source, expert, options, init=_checked(self.init, init, LearnedIndex), **chosen)
+            _refuse_fixed(sources[0])
+            return IndexRun(sources[0], expert, options, init=_checked(self.init, init, LearnedIndex), **chosen)
         for source in sources:
             if not isinstance(source, ServerlessSynthetic):
                 raise InputError(f"scenario '{source.name}'; legal: drawn worlds of {kind.about}")
@@ -134,21 +136,18 @@ def _checked(folder: Path | None, init: Any, wanted: type[T]) -> T | None:
     return init
 
 
-def _said(notes: Mapping[str, Any]) -> str:
+def _said(found: Mapping[str, Any]) -> str:
     """What validation worlds said."""
-    found = {name.removeprefix("validation_"): value for name, value in notes.items() if name.startswith("validation_")}
     if "ratio" in found:
         error = f" (standard error {found['log_ratio_se']:.4f})" if "log_ratio_se" in found else ""
         return f"{found['ratio']:.4f} of its mean JCT{error}"
     return ", ".join(f"{name} {value:.2f}" for name, value in found.items() if name != "worth")
 
 
-def cluster_source(scenario: str) -> Any:
-    """A cluster whose worlds differ by seed. Raises `InputError`."""
-    source = find_source(scenario)
+def _refuse_fixed(source: Any) -> None:
+    """Raises `InputError` for a cluster whose worlds do not differ by seed."""
     if not hasattr(source, "bins"):
-        raise InputError(f"scenario '{scenario}' is the same world for every seed; nothing is learned from it")
-    return source
+        raise InputError(f"scenario '{source.name}' is the same world for every seed; nothing is learned from it")
 
 
 @contextmanager
@@ -161,7 +160,6 @@ def _shown(generations: int) -> Iterator[Any]:
             done, fitness = generation.state.generation, generation.fitness.mean()
             bar.update(task, completed=done, description=f"fitness {fitness:+.3f}; generations")
             if (found := generation.validation) and done < generations:
-                said = _said({f"validation_{name}": value for name, value in found.items()})
-                note(f"generation {done}, on validation worlds: {said}")
+                note(f"generation {done}, on validation worlds: {_said(found)}")
 
         yield watch
