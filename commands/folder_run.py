@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Timer
 
 from ..agents.checkpoint import WEIGHTS
-from ..agents.run_folder import STATE
+from ..agents.run_folder import LOGS, STATE
+from ..bench.terminal import note
 from ..scenarios.errors import InputError
 
 LEARN = ("torch", "tensorboard", "safetensors")
 """What learners need beside the package itself."""
 TEACHERS = ("gittins+pal+backfill", "esg")
 """Experts to learn from unless told otherwise: of a cluster, of a serverless platform."""
+PATIENCE_S = 5.0
+"""Longer than it takes to refuse."""
 
 
 class FolderRun:
     """A command that trains in a folder `out`."""
 
     out: Path
+
+    @contextmanager
+    def looked_on(self) -> Iterator[None]:
+        """Says after a while how to look on: programs are compiled first, and a pipe shows no bar."""
+        told = f"at work; to look on: tensorboard --logdir {self.out / LOGS}"
+        timer = Timer(PATIENCE_S, note, [told])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def kept(self) -> str:
         """What an interrupt leaves behind."""

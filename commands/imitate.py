@@ -53,7 +53,7 @@ class Imitate(FolderRun):
     """Write the data set to this .npz file at the end, too."""
     minari: str = ""
     """Hand the data set to Minari under this name, NAMESPACE/NAME-v0, at the end; it needs every step (see --most)."""
-    options: ImitateFlags = ImitateFlags()
+    learning: ImitateFlags = ImitateFlags()
 
     def run(self) -> None:
         """Record, imitate, and compare with the teacher on validation worlds."""
@@ -62,7 +62,7 @@ class Imitate(FolderRun):
         from ..agents.dataset import load_dataset
         from ..agents.minari_export import episodes_of, export_minari
 
-        options = ImitateOptions(**asdict(self.options))
+        options = ImitateOptions(**asdict(self.learning))
         source = find_source(self.scenario)
         if self.save_data and self.save_data.exists():
             raise InputError(f"{self.save_data} exists already; choose another --save-data")
@@ -74,7 +74,7 @@ class Imitate(FolderRun):
         data = load_dataset(self.data) if self.data else None
         if self.minari and data is not None:
             episodes_of(data)
-        with _shown((options.dagger + 1) * options.epochs) as report:
+        with self.looked_on(), _shown((options.dagger + 1) * options.epochs) as report:
             run_imitation(room, options, self.out, self.resume, data, report)
         note(f"wrote {self.out}")
         if self.save_data:

@@ -82,15 +82,15 @@ class TrainEs(FolderRun):
     """Hidden units of the network. Default: 8, or those of --init."""
     validation_worlds: int | None = None
     """Validation worlds that are looked at. Default: 64; of a serverless platform 4 per scenario."""
-    options: EsFlags = EsFlags()
+    search: EsFlags = EsFlags()
 
     def run(self) -> None:
         """Search, and say what came out."""
         from ..agents.es_run import VALIDATION, run_es
 
         require_learn()
-        run = self._search()
-        with _shown(run.options.generations) as watch:
+        run = self._run()
+        with self.looked_on(), _shown(run.options.generations) as watch:
             made = run_es(run, self.out, self.resume, watch)
         note(f"wrote {self.out}")
         notes = made.training.notes
@@ -101,13 +101,13 @@ class TrainEs(FolderRun):
             markup=False,
         )
 
-    def _search(self) -> IndexRun | EsgRun:
+    def _run(self) -> IndexRun | EsgRun:
         """What is trained: by the kind of the scenarios."""
         from ..agents.es_run import IndexRun
 
         sources: list[Any] = [find_source(name) for name in split(self.scenario)]
         kind = kind_of(sources[0]) if sources else CLUSTER
-        options = self.options.over(EsOptions() if kind is CLUSTER else OPTIONS)
+        options = self.search.over(EsOptions() if kind is CLUSTER else OPTIONS)
         expert = find_policy_of(kind, self.teacher or TEACHERS[kind is not CLUSTER])
         init = load_policy(self.init)[1] if self.init else None
         given = {"hidden": self.hidden, "validation_worlds": self.validation_worlds}

@@ -60,7 +60,7 @@ class TrainPpo(FolderRun):
     """Go on where the run in --out was interrupted; all other options as they were."""
     window_s: float = 20.0
     """Serverless: length of an episode in seconds."""
-    options: PpoFlags = PpoFlags()
+    learning: PpoFlags = PpoFlags()
 
     def run(self) -> None:
         """Learn, and compare with the teacher on validation worlds."""
@@ -68,10 +68,10 @@ class TrainPpo(FolderRun):
         from ..agents.ppo import Stage, run_ppo
 
         source, init = find_source(self.scenario), load_checkpoint(self.init) if self.init else None
-        given = asdict(self.options) | ({"width": init.sizes.get("width", self.options.width)} if init else {})
+        given = asdict(self.learning) | ({"width": init.sizes.get("width", self.learning.width)} if init else {})
         room = classroom(source, self.teacher, init.base if init else "", self.window_s, init)
         options = PpoOptions(**given).for_world(room.is_cluster)
-        with progress_bar(TimeRemainingColumn()) as bar:
+        with self.looked_on(), progress_bar(TimeRemainingColumn()) as bar:
             task = bar.add_task("stages", total=options.stages)
 
             def report(stage: Stage) -> None:

@@ -150,7 +150,9 @@ def test_ctrl_c_keeps_what_was_learned_and_the_same_command_goes_on(tmp_path: Pa
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (130, b"")
-    assert err == b"interrupted; run holds what was learned; the same command with --resume goes on\n"
+    look, held = err.decode().splitlines()
+    assert look == "note: at work; to look on: tensorboard --logdir run/tb"
+    assert held == "interrupted; run holds what was learned; the same command with --resume goes on"
     first = load_checkpoint(tmp_path / "run")
     assert first.training.notes["generations_done"] >= 10
     assert all(np.isfinite(weight).all() for weight in first.weights.values())
