@@ -18,7 +18,7 @@ from torch import nn
 
 from ..scenarios.catalog import TRAIN, VALIDATION
 from ..scenarios.errors import InputError
-from .checkpoint import Checkpoint, Training
+from .checkpoint import Checkpoint, Training, load_checkpoint
 from .classroom import Classroom
 from .dataset import Dataset, joined, load_dataset, record, refuse_unlike, save_dataset
 from .fitting import Fit, FitOptions, soft_targets, watch
@@ -64,7 +64,7 @@ def run_imitation(
 
     With `resume` an interrupted run goes on, and ends with the weights of one that was not. Raises `InputError`.
     """
-    folder = RunFolder(out, {"recipe": RECIPE, **room.facts, **asdict(options)})
+    folder = _folder(room, options, out)
     saved = folder.open(resume)
     data = _data(room, options, out, data)
     shown = int(saved.facts["shown"]) if saved else len(data.seeds)
@@ -94,6 +94,21 @@ def run_imitation(
     if made is None:
         raise InputError(f"{out}: no epoch is left to run")
     return made
+
+
+def complete_imitation(room: Classroom, options: ImitateOptions, out: Path) -> Checkpoint:
+    """Begin the run in folder `out`, go on with it, or leave it alone where it is finished.
+
+    For grids of runs. Raises `InputError` where the folder holds something else.
+    """
+    folder = _folder(room, options, out)
+    if folder.is_finished():
+        return load_checkpoint(out)
+    return run_imitation(room, options, out, folder.is_begun())
+
+
+def _folder(room: Classroom, options: ImitateOptions, out: Path) -> RunFolder:
+    return RunFolder(out, {"recipe": RECIPE, **room.facts, **asdict(options)})
 
 
 def _data(room: Classroom, options: ImitateOptions, out: Path, given: Dataset | None) -> Dataset:

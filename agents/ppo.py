@@ -26,7 +26,7 @@ from ..scenarios.catalog import TRAIN
 from ..scenarios.errors import InputError
 from .actor_critic import ActorCritic, actor_kwargs, as_floats
 from .against_expert import AgainstExpert, units_of
-from .checkpoint import Checkpoint, Training
+from .checkpoint import Checkpoint, Training, load_checkpoint
 from .classroom import Classroom
 from .fitting import learned, relearn
 from .jax_networks import arrays_of
@@ -152,8 +152,7 @@ def run_ppo(
     With `init` the actor begins as that checkpoint, in an environment of its options. Raises `InputError`.
     """
     options = options.for_world(room.is_cluster)
-    begun = {"init": init.identity if init else ""}
-    folder = RunFolder(out, {"recipe": RECIPE, **room.facts, **begun, **asdict(options)})
+    folder = _folder(room, options, out, init)
     saved = folder.open(resume)
     kind = room.kind(range(TRAIN.first, TRAIN.first + options.worlds))
     model = _model(room, kind, options)
@@ -167,13 +166,29 @@ def run_ppo(
     made: Checkpoint | None = None
     for number in range(saved.done if saved else 0, options.stages):
         stage = _run_stage(model, options, number)
-        made = scorer_checkpoint(kind, arrays_of(_actor(model)), _training(room, options, stage))
+        made = scorer_checkpoint(kind, arrays_of(_actor(model)), _training(room, options, init, stage))
         arrays = learned(model.policy, model.policy.optimizer)
         folder.save(Saved(stage.number, options.stages, arrays, _pace(model)), made)
         report(stage)
     if made is None:
         raise InputError(f"{out}: no stage is left to run")
     return made
+
+
+def complete_ppo(room: Classroom, options: PpoOptions, out: Path, init: Checkpoint | None = None) -> Checkpoint:
+    """Begin the run in folder `out`, go on with it, or leave it alone where it is finished.
+
+    For grids of runs. Raises `InputError` where the folder holds something else.
+    """
+    folder = _folder(room, options.for_world(room.is_cluster), out, init)
+    if folder.is_finished():
+        return load_checkpoint(out)
+    return run_ppo(room, options, out, folder.is_begun(), init)
+
+
+def _folder(room: Classroom, options: PpoOptions, out: Path, init: Checkpoint | None) -> RunFolder:
+    begun = {"init": init.identity if init else ""}
+    return RunFolder(out, {"recipe": RECIPE, **room.facts, **begun, **asdict(options)})
 
 
 def _model(room: Classroom, kind: Any, options: PpoOptions) -> PulledPPO:
@@ -237,6 +252,7 @@ def _run_stage(model: PulledPPO, options: PpoOptions, number: int) -> Stage:
     return Stage(number + 1, reward, model.pull if model.teacher else 0.0, options.stage_steps / spent)
 
 
-def _training(room: Classroom, options: PpoOptions, stage: Stage) -> Training:
+def _training(room: Classroom, options: PpoOptions, init: Checkpoint | None, stage: Stage) -> Training:
+    asked = {**asdict(options), "init": init.training.recipe if init else ""}
     notes = {"stages_done": stage.number, "steps": stage.number * options.stage_steps, "reward": stage.reward}
-    return Training(RECIPE, asdict(options), (room.source.name,), (options.seed,), room.teacher.name, notes)
+    return Training(RECIPE, asked, (room.source.name,), (options.seed,), room.teacher.name, notes)

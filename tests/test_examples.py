@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from varigym.agents.checkpoint import load_checkpoint
 from varigym.scenarios.errors import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -96,3 +97,21 @@ def test_an_ablation_goes_on_where_it_was(
     assert "keep-only-1: " in said
     with pytest.raises(InputError, match="with generations = 2, not 3"):
         example.main(replace(small, generations=3))
+
+
+def test_recipes_one_after_the_other_go_on_where_they_were(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PPO begins from the clone of its seed; what is finished is not run again, and everyone meets the same worlds."""
+    example = load("recipes")
+    world = "sia-64:jobs=12:nodes=4:span_h=1:restart_s=90"
+    small = example.Args(
+        tmp_path, world, "las-2d+pal+backfill", ("bc+ppo", "bc"), 1, episodes=1, stage=1, steps=1, worlds_held_out=2
+    )
+    example.main(small)
+    states = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/train_state.safetensors")}
+    assert sorted(path.parent.name for path in states) == ["bc+ppo-0", "bc-0"]
+    assert load_checkpoint(tmp_path / "bc+ppo-0").training.recipe_options["init"] == "imitate"
+    capsys.readouterr()
+    judged = example.main(replace(small, seeds=2, recipes=("bc",)))
+    assert all(path.stat().st_mtime_ns == before for path, before in states.items())
+    assert [len(members) for _, members in judged.groups] == [2]
+    assert "bc, mean of 2 training seeds" in " ".join(capsys.readouterr().out.split())

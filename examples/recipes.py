@@ -1,0 +1,135 @@
+"""What the recipes come to, alone and one after the other: cloning, DAgger, PPO, evolution strategies.
+
+Every recipe is run from the same seeds, every run in a folder of its own below --out; then all of them and the teacher
+meet the same held-out worlds, in whole episodes. Run again, it goes on where it was interrupted. A recipe that begins
+from another's outcome has that one run first. With the defaults about an hour on two cores.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+import tyro
+import varigym
+from rich.console import Console
+from varigym.agents.checkpoint import load_checkpoint
+from varigym.agents.classroom import Classroom
+from varigym.agents.dagger import complete_imitation
+from varigym.agents.es import EsOptions
+from varigym.agents.es_run import IndexRun, complete_es
+from varigym.agents.esg_run import OPTIONS, EsgRun
+from varigym.agents.ppo import complete_ppo
+from varigym.agents.recipes import ImitateOptions, PpoOptions
+from varigym.agents.trained import load_policy
+from varigym.bench.experiment import Grid, run_grid
+from varigym.bench.judgement import Judgement
+from varigym.bench.provenance import commit
+from varigym.commands.train_ppo import classroom
+from varigym.policies.serverless.esg import Esg
+from varigym.scenarios.catalog import HELD_OUT, find_source
+from varigym.scenarios.serverless_source import ServerlessSynthetic
+
+
+@dataclass(frozen=True)
+class Args:
+    """What to run, and on how many worlds to judge it."""
+
+    out: Path = Path("runs/recipes")
+    """Folder of the grid: a run per recipe and training seed, and the held-out rows in held-out-COMMIT/."""
+    scenario: str = "sia-64:restart_s=90"
+    """Of either kind of world."""
+    teacher: str = ""
+    """Default: gittins+pal+backfill, or esg."""
+    recipes: tuple[str, ...] = ("bc", "dagger", "ppo", "bc+ppo", "dagger+ppo", "es")
+    seeds: int = 3
+    """Training seeds 0, 1, ... of every recipe."""
+    episodes: int = 10
+    """Train worlds that the teacher shows, or relabels in a round of DAgger."""
+    rounds: int = 2
+    """Of DAgger."""
+    steps: int = 200_000
+    """Decisions that PPO learns from."""
+    stage: int = 0
+    """Updates of PPO between two states on disk; 0: as many as usual."""
+    generations: int = 0
+    """Of evolution strategies; 0: as many as usual."""
+    window_s: float = 20.0
+    """Serverless: length of an episode of imitation and PPO in seconds."""
+    worlds_held_out: int = 64
+
+
+def main(args: Args) -> Judgement:
+    """Return what everyone came to on the held-out worlds."""
+    room = classroom(find_source(args.scenario), args.teacher, "", args.window_s, None)
+    folders = {name: [trained(args, room, name, seed) for seed in range(args.seeds)] for name in args.recipes}
+    policies = {folder: load_policy(folder)[1] for group in folders.values() for folder in group}
+    grid = Grid(
+        sources=(find_source(args.scenario),),
+        policies=(*policies.values(), room.teacher),
+        seeds=tuple(range(HELD_OUT.first, HELD_OUT.first + args.worlds_held_out)),
+        baseline=room.teacher.name,
+    )
+    results = run_grid(grid, args.out / f"held-out-{commit()}", note=print)  # rows of other code are not mixed in
+    groups = tuple(
+        (f"{name}, mean of {args.seeds} training seeds", tuple(policies[folder].name for folder in group))
+        for name, group in folders.items()
+        if args.seeds > 1
+    )
+    names = tuple(policy.name for policy in policies.values())
+    judged = Judgement(results, names, (room.teacher.name,), groups)
+    Console().print(*judged.tables())
+    return judged
+
+
+def trained(args: Args, room: Classroom, recipe: str, seed: int) -> Path:
+    """The folder of a recipe and seed, with a finished run in it: begun, gone on with, or left alone."""
+    folder = args.out / f"{recipe}-{seed}"
+    clock = perf_counter()
+    RECIPES[recipe](args, room, seed, folder)
+    print(f"{folder.name}: {perf_counter() - clock:.0f} s", flush=True)
+    return folder
+
+
+def cloned(rounds: bool) -> Callable[[Args, Classroom, int, Path], object]:
+    """Behaviour cloning, with DAgger's rounds or without."""
+
+    def run(args: Args, room: Classroom, seed: int, folder: Path) -> object:
+        options = ImitateOptions(episodes=args.episodes, dagger=args.rounds if rounds else 0, seed=seed)
+        return complete_imitation(room, options, folder)
+
+    return run
+
+
+def improved(begin: str = "") -> Callable[[Args, Classroom, int, Path], object]:
+    """PPO, from nothing or from another recipe's outcome of the same seed."""
+
+    def run(args: Args, room: Classroom, seed: int, folder: Path) -> object:
+        init = load_checkpoint(trained(args, room, begin, seed)) if begin else None
+        return complete_ppo(room, PpoOptions(steps=args.steps, stage=args.stage, seed=seed), folder, init)
+
+    return run
+
+
+def searched(args: Args, room: Classroom, seed: int, folder: Path) -> object:
+    """Evolution strategies from the expert, over whole episodes of a cluster or windows of a platform."""
+    usual, source = EsOptions() if room.is_cluster else OPTIONS, find_source(args.scenario)
+    options = replace(usual, seed=seed, generations=args.generations or usual.generations)
+    if isinstance(source, ServerlessSynthetic) and isinstance(room.teacher, Esg):
+        return complete_es(EsgRun((source,), room.teacher, options), folder)
+    return complete_es(IndexRun(source, room.teacher, options), folder)
+
+
+RECIPES: Mapping[str, Callable[[Args, Classroom, int, Path], object]] = {
+    "bc": cloned(rounds=False),
+    "dagger": cloned(rounds=True),
+    "ppo": improved(),
+    "bc+ppo": improved("bc"),
+    "dagger+ppo": improved("dagger"),
+    "es": searched,
+}
+
+
+if __name__ == "__main__":
+    varigym.configure(x64=True)
+    main(tyro.cli(Args))
