@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..envs.serverless.bank import Bank, make_bank, padded
 from ..envs.serverless.episode import FIRST_PLACES, MORE_PLACES, THREADS, Program, begin, go_on
 from ..policies.serverless.esg import Esg
+from ..policies.serverless.esg_levers import Lever
 from ..policies.serverless.learned_esg import HIDDEN, LearnedData, LearnedEsg, untrained
 from ..scenarios.catalog import TRAIN, VALIDATION
 from ..scenarios.errors import InputError
@@ -24,12 +25,19 @@ from ..scenarios.serverless_source import ServerlessSynthetic
 from .es import EsOptions, Floats, Weights, train_seeds
 
 POINTS = 100.0
-COST_PRICE, CREDIT = 6.0, 4.0
+COST_PRICE, CREDIT = 4.5, 4.0
 """Points of hit rate that a per cent of cost per served request is worth; what is saved counts for no more than
 `CREDIT` points per point gained, so that hits are not sold where there are none to be won.
 """
 FLOOR, FLOOR_PRICE = 0.5, 3.0
 """Points that a setting may lose, and what every point beyond that counts as in addition."""
+CONTENDED, BUDGET, OVER_PRICE = 94.0, -0.5, 4.0
+"""Settings in which ESG hits less than `CONTENDED` per cent have hits to be won, and a budget together: their mean cost
+per served request may be `BUDGET` per cent over ESG's (windows flatter a policy by half a per cent against whole
+episodes), and every per cent beyond costs each of them `OVER_PRICE` points in addition.
+"""
+START = {Lever.LATE: 0.15, Lever.HOLD: 0.75}
+"""What the network says at first of levers that do nothing at 0 and below, where a search would not feel them."""
 PRICED_BY = 0.5
 """Share of the search in which prices come up from 0.
 
@@ -46,6 +54,22 @@ class Tally:
     """Points."""
     usd: Floats
     """Per served request."""
+
+
+@dataclass(frozen=True)
+class Against:
+    """Members against ESG; arrays [P, M] by member and world."""
+
+    gain: Floats
+    """Points of hit rate over ESG's."""
+    cost: Floats
+    """Log of cost per served request over ESG's."""
+    esg: Floats
+    """ESG's own hit rate [M], in per cent."""
+
+    def part(self, at: Sequence[int]) -> Against:
+        """Some of the worlds."""
+        return Against(self.gain[:, at], self.cost[:, at], self.esg[at])
 
 
 @dataclass(frozen=True)
@@ -75,36 +99,37 @@ class EsgTask:
             raise InputError("sources is empty; legal: at least one setting")
 
     def start(self, seed: int) -> Weights:
-        """An untrained network: the expert."""
-        return untrained(seed, self.hidden)
+        """An untrained network but for `START`: the expert, who gives up what is far behind and waits for a second."""
+        weights = untrained(seed, self.hidden)
+        for lever, value in START.items():
+            weights["b2"][lever] = value
+        return weights
 
     def fitness(self, generation: int, population: Sequence[Weights], options: EsOptions) -> Floats:
         """Of every member, on fresh train worlds; settings take turns."""
         first = generation * options.worlds
         settings = [(first + number) % len(self.sources) for number in range(options.worlds)]
-        gain, cost = self._against_expert(settings, train_seeds(options, generation), population)
+        found = self._against_expert(settings, train_seeds(options, generation), population)
         priced = min(generation / (PRICED_BY * options.generations), 1)
-        return -np.mean([worth(gain[:, at], cost[:, at], priced) for at in _places(settings).values()], axis=0)
+        return -total_worth([found.part(at) for at in _places(settings).values()], priced)
 
     def validate(self, weights: Weights) -> Mapping[str, float]:
         """Points over ESG and cost against ESG's by setting, on validation worlds."""
         count = self.validation_worlds
         settings = [setting for setting in range(len(self.sources)) for _ in range(count)]
         seeds = [VALIDATION.first + number for _ in self.sources for number in range(count)]
-        gain, cost = self._against_expert(settings, seeds, [weights])
-        figures = {"worth": float(np.mean([worth(gain[:, at], cost[:, at]) for at in _places(settings).values()]))}
-        for setting, at in _places(settings).items():
-            name = self.sources[setting].name
-            figures[f"gain/{name}"] = float(gain[0, at].mean())
-            figures[f"cost/{name}"] = float(np.exp(cost[0, at].mean()))
+        found = self._against_expert(settings, seeds, [weights])
+        parts = {self.sources[setting].name: found.part(at) for setting, at in _places(settings).items()}
+        figures = {"worth": float(total_worth(list(parts.values()))[0])}
+        for name, part in parts.items():
+            figures[f"gain/{name}"] = float(part.gain.mean())
+            figures[f"cost/{name}"] = float(np.exp(part.cost.mean()))
         return figures
 
-    def _against_expert(
-        self, settings: Sequence[int], seeds: Sequence[int], population: Sequence[Weights]
-    ) -> tuple[Floats, Floats]:
-        """(points of hit rate over ESG's, log of cost per served request over ESG's), each [P, M]."""
+    def _against_expert(self, settings: Sequence[int], seeds: Sequence[int], population: Sequence[Weights]) -> Against:
+        """What the members come to on worlds of these settings."""
         members = [untrained(0, self.hidden), *population]
-        gain, cost = (np.zeros((len(population), len(settings))) for _ in range(2))
+        hit, usd = (np.zeros((len(members), len(settings))) for _ in range(2))
         for platform in dict.fromkeys(self._platform):
             at = [number for number, setting in enumerate(settings) if self._platform[setting] == platform]
             if not at:
@@ -112,9 +137,8 @@ class EsgTask:
             bank = padded(make_bank([self.windowed[settings[n]].build(seeds[n]) for n in at]))
             data = [LearnedEsg.rebind(self._data[platform], weights) for weights in members]
             tally = tallies(bank, self._policy.program, data)
-            gain[:, at] = tally.hit[1:] - tally.hit[:1]
-            cost[:, at] = np.log(tally.usd[1:] / tally.usd[:1])
-        return gain, cost
+            hit[:, at], usd[:, at] = tally.hit, tally.usd
+        return Against(hit[1:] - hit[:1], np.log(usd[1:] / usd[:1]), hit[0])
 
     @cached_property
     def windowed(self) -> list[ServerlessSynthetic]:
@@ -149,6 +173,16 @@ def worth(gain: Floats, cost: Floats, priced: float = 1) -> Floats:
     mean, price = gain.mean(axis=1), COST_PRICE * POINTS * cost.mean(axis=1)
     saved = np.minimum(-price, CREDIT * np.maximum(mean, 0))
     return np.asarray(mean + priced * (saved - FLOOR_PRICE * np.maximum(-FLOOR - mean, 0)))
+
+
+def total_worth(settings: Sequence[Against], priced: float = 1) -> Floats:
+    """Mean worth [P] of settings in points, less what the contended ones cost beyond their budget."""
+    mean = np.mean([worth(one.gain, one.cost, priced) for one in settings], axis=0)
+    contended = [one.cost.mean(axis=1) for one in settings if one.esg.mean() < CONTENDED]
+    if not contended:
+        return np.asarray(mean)
+    over = np.maximum(POINTS * np.mean(contended, axis=0) - BUDGET, 0)
+    return np.asarray(mean - priced * OVER_PRICE * over * len(contended) / len(settings))
 
 
 def _places(settings: Sequence[int]) -> dict[int, list[int]]:

@@ -7,6 +7,7 @@ from enum import IntEnum
 import jax
 import jax.numpy as jnp
 
+from ...envs.serverless.state import TICKS_PER_S
 from ...envs.serverless.view import Decision, View
 from .costs import NO_PATH
 from .esg_features import PlatformFacts
@@ -32,14 +33,23 @@ class Lever(IntEnum):
     """By run time against the smallest configuration's."""
     LATE = 8
     """The head is given up once it is behind its plan by more than `LATENESS` / (exp(late) - 1) of its SLO."""
+    HOLD = 9
+    """Where next to no vGPU is free, a lone request waits for a second one, to share a task with, while the slack that
+    will be left when another has come, by the workflow's rate, is more than the cheapest way to the end takes by the
+    factor exp(`SPARE` / (exp(hold) - 1)).
+    """
 
 
 LEVERS = len(Lever)
 """L."""
-GAIN = (0.08, 0.15, 0.5, 1.0, 0.05, 0.03, 0.05, 0.05, 3.0)
+GAIN = (0.08, 0.15, 0.5, 1.0, 0.05, 0.03, 0.05, 0.05, 3.0, 1.0)
 """What a network's outputs are multiplied by, so that equal noise on all weights moves all levers sensibly."""
-LATENESS = 0.25
-MOST_MARGIN, MOST_TRIED, MOST_LEAN, MOST_LATE = 2.0, 3.0, 3.0, 5.0
+LATENESS, SPARE = 0.25, 0.5
+BUSY = 0.1
+"""Share of the vGPUs below which next to none is free: a task for two then makes room for others."""
+LEAST_RATE = 1e-2
+"""Requests per second that a workflow counts as having at least."""
+MOST_MARGIN, MOST_TRIED, MOST_LEAN, MOST_LATE, MOST_HOLD = 2.0, 3.0, 3.0, 5.0, 5.0
 MOST_CHANGE = 2.0**29
 """Bound on what a cost changes by, so that sums stay within 32 bits."""
 
@@ -49,7 +59,9 @@ def decide(esg: EsgData, facts: PlatformFacts, tilt: jax.Array, view: View, leve
     cost = tilted(costs_within(esg, view, goal(esg, facts, view, lever)), tilt, lever)
     tried = jnp.round(esg.candidates * jnp.exp(_within(lever[Lever.TRIED], MOST_TRIED))).astype(jnp.int32)
     found = pick(esg, view, cost, jnp.maximum(tried, 1))
-    return Decision(jnp.where(gives_up(facts, view, lever), cost.shape[0] + 1, found.action), found.missed)
+    wait, drop = cost.shape[0], cost.shape[0] + 1
+    action = jnp.where(holds(facts, view, lever), wait, found.action)
+    return Decision(jnp.where(gives_up(facts, view, lever), drop, action), found.missed)
 
 
 def goal(esg: EsgData, facts: PlatformFacts, view: View, lever: jax.Array) -> jax.Array:
@@ -77,6 +89,15 @@ def gives_up(facts: PlatformFacts, view: View, lever: jax.Array) -> jax.Array:
     slack, waited = view.slack.astype(jnp.float32), view.waited.astype(jnp.float32)
     behind = waited - facts.begins[view.queue] * (slack + waited)
     return behind * jnp.expm1(jnp.clip(lever[Lever.LATE], 0, MOST_LATE)) > LATENESS * (slack + waited)
+
+
+def holds(facts: PlatformFacts, view: View, lever: jax.Array) -> jax.Array:
+    """The head request is alone on a busy platform, and has time to wait for another."""
+    left = view.slack.astype(jnp.float32) - TICKS_PER_S / jnp.maximum(view.rate_per_s, LEAST_RATE)
+    spare = jnp.log(jnp.maximum(left, 1.0) / facts.cheapest_end[view.queue])
+    patient = spare * jnp.expm1(jnp.clip(lever[Lever.HOLD], 0, MOST_HOLD)) > SPARE
+    busy = jnp.sum(view.free_vgpu).astype(jnp.float32) < BUSY * facts.vgpus
+    return patient & busy & (view.length == 1)
 
 
 def _within(x: jax.Array, most: float) -> jax.Array:

@@ -2,8 +2,9 @@
 
     levers = gain x (W2 tanh(W1 x + b1) + b2),    x the features of the visit
 
-They say how much time is planned with, how configurations are ranked and how many are tried, and when a request is
-given up (`esg_levers`). The last layer of an untrained network is zero: it *is* ESG, decision by decision.
+They say how much time is planned with, how configurations are ranked and how many are tried, when a request is given
+up, and when one waits for another to share a task with (`esg_levers`). The last layer of an untrained network is zero:
+it *is* ESG, decision by decision.
 """
 
 from __future__ import annotations

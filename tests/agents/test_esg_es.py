@@ -12,7 +12,19 @@ from varigym.agents import esg_es
 from varigym.agents.checkpoint import load_checkpoint
 from varigym.agents.es import EsOptions, Generation
 from varigym.agents.es_run import run_es
-from varigym.agents.esg_es import COST_PRICE, CREDIT, FLOOR, FLOOR_PRICE, EsgTask, Windows, worth
+from varigym.agents.esg_es import (
+    BUDGET,
+    COST_PRICE,
+    CREDIT,
+    FLOOR,
+    FLOOR_PRICE,
+    OVER_PRICE,
+    Against,
+    EsgTask,
+    Windows,
+    total_worth,
+    worth,
+)
 from varigym.agents.esg_run import EsgRun
 from varigym.agents.trained import load_policy
 from varigym.bench.simulate import run_policy
@@ -67,17 +79,38 @@ def test_worth_by_hand() -> None:
     assert worth(gain, cost, 0.0).tolist() == pytest.approx([3, 3, -1, 1, 3, -0.25])
 
 
+def test_contended_settings_have_a_budget_together() -> None:
+    """Two of three are contended; on average they cost 2 % and -1 % more, and the second member is within it."""
+    none = np.zeros((2, 1))
+    dear = np.array([[0.03], [-0.02]])
+    settings = [Against(none, dear, np.array([70.0])), Against(none, dear - 0.02, np.array([93.0]))]
+    settings.append(Against(none, dear + 0.5, np.array([97.0])))
+    alone = np.mean([worth(one.gain, one.cost) for one in settings], axis=0)
+    over = np.maximum(np.array([2.0, -3.0]) - BUDGET, 0)
+    assert over[1] == 0
+    assert total_worth(settings).tolist() == pytest.approx((alone - OVER_PRICE * over * 2 / 3).tolist())
+    assert total_worth(settings, 0.0).tolist() == [0, 0]
+    assert total_worth(settings[2:]).tolist() == worth(none, dear + 0.5).tolist()
+
+
 def test_an_untrained_network_gains_nothing_and_costs_the_same() -> None:
-    weights = task().start(3)
-    assert task().fitness(0, [weights, task().start(4)], SMALL).tolist() == [0, 0]
+    weights = untrained(3, 2)
+    assert task().fitness(0, [weights, untrained(4, 2)], SMALL).tolist() == [0, 0]  # prices are 0 as yet
     figures = task().validate(weights)
     assert figures == {
-        "worth": 0,
+        "worth": OVER_PRICE * BUDGET / 2,  # one of two is contended, and ESG saves nothing against itself
         f"gain/{CROWDED}": 0,
         f"cost/{CROWDED}": 1,
         f"gain/{CALM}": 0,
         f"cost/{CALM}": 1,
     }
+
+
+def test_the_search_begins_where_it_feels_the_levers_that_do_nothing_at_0() -> None:
+    begun, still = task().start(3), untrained(3, 2)
+    moved = [(name, *at) for name, value in begun.items() for at in np.argwhere(value != still[name]).tolist()]
+    assert moved == [("b2", int(Lever.LATE)), ("b2", int(Lever.HOLD))]
+    assert (begun["b2"][[Lever.LATE, Lever.HOLD]] > 0).all()
 
 
 def test_figures_are_those_of_whole_records() -> None:
@@ -105,9 +138,9 @@ def test_members_are_judged_on_the_same_fresh_worlds() -> None:
 def test_settings_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[int]] = []
 
-    def note(self: EsgTask, settings: list[int], seeds: list[int], population: list[object]) -> tuple[object, object]:
+    def note(self: EsgTask, settings: list[int], seeds: list[int], population: list[object]) -> Against:
         seen.append(list(settings))
-        return np.zeros((1, len(settings))), np.zeros((1, len(settings)))
+        return Against(np.zeros((1, len(settings))), np.zeros((1, len(settings))), np.zeros(len(settings)))
 
     monkeypatch.setattr(EsgTask, "_against_expert", note)
     for generation in range(3):

@@ -19,14 +19,25 @@ from varigym.envs.serverless.bank import make_bank, padded
 from varigym.envs.serverless.decisions import decide
 from varigym.envs.serverless.dispatch import site_of
 from varigym.envs.serverless.dynamics import initial_state, settle
-from varigym.envs.serverless.state import State
+from varigym.envs.serverless.state import TICKS_PER_S, State
 from varigym.envs.serverless.view import View, observe
 from varigym.envs.serverless.world import rows
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.costs import NO_PATH
 from varigym.policies.serverless.esg import Esg
 from varigym.policies.serverless.esg_features import FEATURES, NAMES, esg_features
-from varigym.policies.serverless.esg_levers import GAIN, LATENESS, LEVERS, Lever, gives_up, goal, tilted
+from varigym.policies.serverless.esg_levers import (
+    BUSY,
+    GAIN,
+    LATENESS,
+    LEVERS,
+    SPARE,
+    Lever,
+    gives_up,
+    goal,
+    holds,
+    tilted,
+)
 from varigym.policies.serverless.learned_esg import LearnedData, LearnedEsg, choose, levers, untrained
 from varigym.policies.serverless.scoring import choose as choose_esg
 from varigym.policies.serverless.scoring import target
@@ -148,6 +159,29 @@ def test_late_requests_are_given_up_by_the_lever() -> None:
 def test_giving_up_late_requests_sheds_them() -> None:
     made = [record_of(LearnedEsg(esg(), always(late=late)), small_world(0)).requests for late in (0.0, 4.0)]
     assert made[0].shed.sum() == 0 < made[1].shed.sum()
+
+
+def test_a_lone_request_with_time_to_spare_is_held_by_the_lever() -> None:
+    """Slack, once another has come, is 1.5 times the cheapest way to the end; `SPARE` / (e^x - 1) < log 1.5 waits."""
+    data, view = at(waited=0, slo=1)
+    gap, full = TICKS_PER_S / float(view.rate_per_s), jnp.zeros_like(view.free_vgpu)
+    view = replace(view, free_vgpu=full, slack=jnp.int32(gap + 1.5 * float(data.facts.cheapest_end[0])))
+    just = np.log1p(SPARE / np.log(1.5))
+    for hold, expected in ((0.0, False), (-1.0, False), (just - 0.01, False), (just + 0.01, True), (9.0, True)):
+        lever = jnp.zeros(LEVERS).at[Lever.HOLD].set(hold)
+        assert bool(holds(data.facts, view, lever)) is expected
+        assert not bool(holds(data.facts, replace(view, length=jnp.int32(2)), lever))
+        assert not bool(holds(data.facts, replace(view, slack=jnp.int32(-5)), lever))
+    free = full.at[0].set(int(np.ceil(BUSY * float(data.facts.vgpus))))
+    for there, expected in ((free, False), (free.at[0].add(-1), True)):
+        assert bool(holds(data.facts, replace(view, free_vgpu=there), lever)) is expected
+
+
+def test_requests_that_wait_for_each_other_share_tasks() -> None:
+    """Where next to no vGPU is free for most of the time."""
+    policies = [LearnedEsg(esg(), always(hold=hold)) for hold in (0.0, 2.0)]
+    made = [record_of(policy, world("overload:invokers=4:load=1.0")).tasks for policy in policies]
+    assert (made[1].batch > 1).mean() > (made[0].batch > 1).mean() + 0.05
 
 
 def test_the_target_under_the_levers() -> None:
