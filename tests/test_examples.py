@@ -99,6 +99,7 @@ def test_an_ablation_goes_on_where_it_was(
         example.main(replace(small, generations=3))
 
 
+@pytest.mark.slow
 def test_recipes_one_after_the_other_go_on_where_they_were(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """PPO begins from the clone of its seed; what is finished is not run again, and everyone meets the same worlds."""
     example = load("recipes")

@@ -12,7 +12,7 @@ import torch
 from classrooms import room
 from varigym.agents import dagger
 from varigym.agents.checkpoint import load_checkpoint
-from varigym.agents.dagger import DATA, Epoch, run_imitation
+from varigym.agents.dagger import DATA, Epoch, complete_imitation, run_imitation
 from varigym.agents.dataset import load_dataset, record
 from varigym.agents.fitting import loss_of, soft_targets
 from varigym.agents.recipes import ImitateOptions
@@ -51,8 +51,9 @@ def test_an_interrupted_run_ends_as_one_that_was_not(cluster: bool, whole: Path,
     assert load_checkpoint(folder).training.notes["epochs_done"] == stop
     with pytest.raises(InputError, match=f"{stop} of 4 steps done; go on with --resume"):
         run_imitation(room(cluster), SMALL, folder)
-    run_imitation(room(cluster), SMALL, folder, resume=True)
+    complete_imitation(room(cluster), SMALL, folder)
     assert same(folder, whole)
+    assert complete_imitation(room(cluster), SMALL, folder).identity == load_checkpoint(whole).identity
     assert (folder / "config.json").read_bytes() == (whole / "config.json").read_bytes()
 
 

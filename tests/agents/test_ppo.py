@@ -11,13 +11,14 @@ import pytest
 import torch
 import varigym
 from classrooms import room
+from varigym.agents import ppo
 from varigym.agents.against_expert import AgainstExpert, units_of
 from varigym.agents.checkpoint import load_checkpoint
 from varigym.agents.classroom import Classroom
 from varigym.agents.dagger import run_imitation
 from varigym.agents.dataset import record
 from varigym.agents.fitting import tensors
-from varigym.agents.ppo import Stage, run_ppo, scaled
+from varigym.agents.ppo import Stage, complete_ppo, run_ppo, scaled
 from varigym.agents.recipes import ImitateOptions, PpoOptions
 from varigym.agents.torch_weights import network_of
 from varigym.agents.trained import load_policy
@@ -68,6 +69,25 @@ def test_an_interrupted_run_ends_as_one_that_was_not(cluster: bool, whole: Path,
         run_ppo(room(cluster), SMALL, folder)
 
 
+def test_a_run_of_a_grid_is_gone_on_with_and_left_alone_when_finished(
+    cluster: bool, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def run(*given: Any) -> Any:
+        asked.append(given[3])
+        return load_checkpoint(whole)
+
+    monkeypatch.setattr(ppo, "run_ppo", run)
+    finished = complete_ppo(room(cluster), SMALL, whole)
+    assert finished.identity == load_checkpoint(whole).identity
+    assert asked == []
+    complete_ppo(room(cluster), SMALL, tmp_path / "new")
+    assert asked == [False]
+    with pytest.raises(InputError, match="with seed = 0, not 1"):
+        complete_ppo(room(cluster), replace(SMALL, seed=1), whole)
+
+
 def test_equal_seeds_give_equal_weights_and_others_do_not(cluster: bool, whole: Path, tmp_path: Path) -> None:
     run_ppo(room(cluster), SMALL, tmp_path / "again")
     run_ppo(room(cluster), replace(SMALL, seed=1), tmp_path / "other")
@@ -84,6 +104,7 @@ def test_it_begins_as_the_clone_moves_and_can_be_held(cluster: bool, clone: Path
 
     assert distance("still", learning_rate=1e-12) < 1e-6
     assert distance("free", pull=0.0) > 1e-4
+    assert load_checkpoint(tmp_path / "free").training.recipe_options["init"] == "imitate"
     other = replace(init, base="las-2d+pal" if cluster else "esg")
     with pytest.raises(InputError, match=r"the checkpoint's base = .*; the environment's is"):
         run_ppo(room(cluster), SMALL, tmp_path / "other", init=other)
