@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -20,14 +21,16 @@ body { font: 15px/1.45 system-ui, sans-serif; max-width: 1200px; margin: 2em aut
 table { border-collapse: collapse; margin: 0 0 2em; font-variant-numeric: tabular-nums }
 caption { text-align: left; font-weight: 600; padding: .3em 0 }
 th, td { padding: .25em .7em; border-bottom: 1px solid #ddd; text-align: right; white-space: pre-line }
-th:first-child, td:first-child { text-align: left }
+td { white-space: pre } th:first-child, td:first-child { text-align: left }
 svg text { font: 12px system-ui, sans-serif } p { white-space: pre-line; color: #555 }
 """
 
 
-def write_report(path: Path, results: Results, title: str, sweeps: tuple[Sweep, ...] = ()) -> None:
-    """Write the page. Raises `InputError` where it cannot be written."""
-    tables = [*result_tables(results, sweeps=sweeps), *detail_tables(results)]
+def write_report(
+    path: Path, results: Results, title: str, sweeps: tuple[Sweep, ...] = (), first: Sequence[Table] = ()
+) -> None:
+    """Write the page, tables `first` before those of all results. Raises `InputError` where it cannot be written."""
+    tables = [*first, *result_tables(results, sweeps=sweeps), *detail_tables(results)]
     figures = [f"<h2>{escape(name)}</h2>{svg}" for name, svg in latency_figures(results)]
     origin = f"varigym {version()}, commit {commit()}"
     body = [
@@ -44,8 +47,12 @@ def write_report(path: Path, results: Results, title: str, sweeps: tuple[Sweep, 
 def _table(table: Table) -> str:
     """A table of the terminal in HTML."""
     columns = [[str(cell) for cell in column.cells] for column in table.columns]
-    head = "".join(f"<th>{escape(str(column.header))}</th>" for column in table.columns)
-    cells = [[f"<td>{escape(cell)}</td>" for cell in row] for row in zip(*columns, strict=True)]
+    head = "".join(f"<th>{_text(column.header)}</th>" for column in table.columns)
+    cells = [[f"<td>{_text(cell)}</td>" for cell in row] for row in zip(*columns, strict=True)]
     rows = [f"<tr>{''.join(row)}</tr>" for row in cells]
-    caption = escape(str(table.title or "").replace("\\[", "["))
-    return f"<table><caption>{caption}</caption><tr>{head}</tr>{''.join(rows)}</table>"
+    return f"<table><caption>{_text(table.title or '')}</caption><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def _text(shown: object) -> str:
+    """What the terminal shows, without the marks that keep it from reading brackets as styles."""
+    return escape(str(shown).replace("\\[", "["))

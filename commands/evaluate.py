@@ -67,13 +67,14 @@ class Evaluate:
         names = [policy.name for policy in learners]
         groups = seed_groups(list(zip(names, stored, strict=True)))
         shown = Judgement(results, tuple(names), tuple(expert.name for expert in experts), groups)
-        console().print(*shown.tables(), sep="\n")
+        tables = shown.tables()
+        console().print(*tables, sep="\n")
         note(*remarks(results))
         if self.seed_start < HELD_OUT.first:
             note(f"seeds below {HELD_OUT.first:,} are not held out: learners were trained or chosen on such worlds")
         console().print("intervals: bootstrap over worlds; of a mean of learners: over them (Student's t)", style="dim")
         if self.out:
-            write_report(self.out / "report.html", results, "varigym evaluate")
+            write_report(self.out / "report.html", results, "varigym evaluate", first=tables)
             console().print(f"rows: {self.out / 'rows.csv'}, report: {self.out / 'report.html'}", markup=False)
 
     def _scenarios(self, stored: Sequence[Checkpoint]) -> list[str]:

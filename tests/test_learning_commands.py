@@ -56,7 +56,7 @@ def test_train_then_evaluate(
     assert "mean of 2 es learners (seeds 1, 2)" in said
     assert f"{WORLD}, seeds 200000-200002" in said
     assert Path("judged/rows.csv").exists()
-    assert Path("judged/report.html").exists()
+    assert "mean of 2 es learners (seeds 1, 2)" in Path("judged/report.html").read_text()
 
 
 @pytest.mark.parametrize(
