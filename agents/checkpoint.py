@@ -36,6 +36,8 @@ from .network_kinds import MOST_SIZE, NETWORKS, NetworkKind
 
 FORMAT, VERSION = "varigym-checkpoint", 1
 WEIGHTS, CONFIG = "weights.safetensors", "config.json"
+STATE = "train_state.safetensors"
+"""Of the run that makes a checkpoint, beside it."""
 PENDING = "config.json.new"
 """The new facts, while the weights that they belong to take the place of the old ones."""
 HEAD = ("format", "version", "weights_sha256")
@@ -159,6 +161,9 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
     if not is_folder(folder):
         raise InputError(f"checkpoint {shown(str(folder))}: no such folder")
     path = folder / WEIGHTS
+    if not path.exists() and not (folder / CONFIG).exists():
+        begun = "a run that has learned nothing yet; go on with it" if (folder / STATE).exists() else "no checkpoint"
+        raise InputError(f"{folder} holds {begun}; legal: a folder with {WEIGHTS} and {CONFIG}")
     data = read_bytes(path, MOST_TENSORS)
     config, stored = _config_of(folder, sha256(data))
     arrays = unpack(path, data)

@@ -65,6 +65,8 @@ def run_imitation(
     With `resume` an interrupted run goes on, and ends with the weights of one that was not. Raises `InputError`.
     """
     folder = _folder(room, options, out)
+    if data is not None:
+        refuse_unlike(data, room.facts)  # before anything is written
     saved = folder.open(resume)
     data = _data(room, options, out, data)
     shown = int(saved.facts["shown"]) if saved else len(data.seeds)

@@ -183,7 +183,7 @@ def load_dataset(path: Path) -> Dataset:
         if size > MOST_BYTES:
             raise InputError(f"{size:,} bytes of arrays; legal: at most {MOST_BYTES:,}")
         with np.load(path, allow_pickle=False) as stored:
-            return _read(path, {name: stored[name] for name in stored.files})
+            return _read({name: stored[name] for name in stored.files})
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except InputError as error:
@@ -192,11 +192,13 @@ def load_dataset(path: Path) -> Dataset:
         raise InputError(f"{path}: not a data set ({shown(str(error))})") from None
 
 
-def _read(path: Path, arrays: dict[str, NDArray[Any]]) -> Dataset:
-    facts = arrays.pop(FACTS, np.zeros(0, np.uint8))
+def _read(arrays: dict[str, NDArray[Any]]) -> Dataset:
+    if FACTS not in arrays:
+        raise InputError(f"not a data set: no array '{FACTS}'; legal: what varigym imitate --save-data wrote")
+    facts = arrays.pop(FACTS)
     if facts.dtype != np.uint8 or facts.ndim != 1 or facts.size > MOST_JSON:
         raise InputError("facts are no text")
-    told = parse(path, facts.tobytes())
+    told = parse(Path(FACTS), facts.tobytes())
     if told.get("format") != FORMAT:
         raise InputError(f"format = {shown(told.get('format'))}; this version reads '{FORMAT}'")
     seeds, room, version = told.get("seeds"), told.get("classroom"), told.get("version")

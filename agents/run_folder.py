@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scenarios.errors import InputError
-from .checkpoint import Checkpoint, save_checkpoint
+from .checkpoint import STATE, Checkpoint, save_checkpoint
 from .checkpoint_files import MOST_TENSORS, as_json, pack, parse, read_bytes, shown, texts_of, unpack, write_bytes
 from .folder_lock import HOLDER, FolderLock, hold
 
 Arrays = Mapping[str, NDArray[Any]]
-STATE, LOGS = "train_state.safetensors", "tb"
+LOGS = "tb"
 FORMAT, FACTS = "varigym-train-state-1", "facts"
 FIELDS = ("format", "asked", "done", "total", "facts")
 

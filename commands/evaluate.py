@@ -10,7 +10,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from ..agents.checkpoint import Checkpoint, load_checkpoint
+from ..agents.checkpoint import WEIGHTS, Checkpoint, load_checkpoint
 from ..agents.trained import load_policy
 from ..bench.experiment import Grid, run_grid
 from ..bench.html import write_report
@@ -51,6 +51,8 @@ class Evaluate:
         """Run everyone on the same worlds and print the tables."""
         if not self.checkpoints:
             raise InputError("no checkpoint to evaluate; at least one folder is needed")
+        if self.out and (self.out / WEIGHTS).exists():
+            raise InputError(f"{self.out} holds a checkpoint; choose another --out for what it comes to")
         if self.seeds < 1:
             raise InputError(f"seeds = {self.seeds}; at least one is needed")
         kind, learners, stored = _read(self.checkpoints)

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
 
-from ..agents.checkpoint import WEIGHTS
-from ..agents.run_folder import LOGS, STATE
+from ..agents.checkpoint import STATE, WEIGHTS
+from ..agents.run_folder import LOGS
 from ..bench.terminal import note
 from ..scenarios.errors import InputError
 

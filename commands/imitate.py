@@ -80,10 +80,10 @@ class Imitate(FolderRun):
         if self.save_data:
             self.save_data.write_bytes((self.out / DATA).read_bytes())
             note(f"wrote {self.save_data}")
+        compare_on_validation(room, self.out, options.validation_worlds)
         if self.minari:
             made = export_minari(load_dataset(self.out / DATA), self.minari)
             note(f"wrote {made.storage.data_path.parent}; minari.load_dataset('{self.minari}') reads it")
-        compare_on_validation(room, self.out, options.validation_worlds)
 
     def _check_minari(self, options: ImitateOptions) -> None:
         """Raises `InputError` for what is known before anything is recorded."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from rich.progress import TimeRemainingColumn
@@ -28,8 +28,6 @@ from .folder_run import TEACHERS, FolderRun, require_learn
 if TYPE_CHECKING:
     from ..agents.es import Generation
     from ..agents.es_run import IndexRun
-
-T = TypeVar("T")
 
 
 def _help(name: str, about: str) -> Any:
@@ -109,31 +107,32 @@ class TrainEs(FolderRun):
         kind = kind_of(sources[0]) if sources else CLUSTER
         options = self.search.over(EsOptions() if kind is CLUSTER else OPTIONS)
         expert = find_policy_of(kind, self.teacher or TEACHERS[kind is not CLUSTER])
-        init = load_policy(self.init)[1] if self.init else None
+        init: Any = load_policy(self.init)[1] if self.init else None
+        _refuse_other(self.init, init, LearnedIndex if kind is CLUSTER else LearnedEsg)
         given = {"hidden": self.hidden, "validation_worlds": self.validation_worlds}
-        if init is not None and self.hidden is None and hasattr(init, "weights"):
+        if init is not None and self.hidden is None:
             given["hidden"] = init.weights["b1"].size
         chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if kind is CLUSTER:
             if len(sources) != 1:
                 raise InputError(f"scenario '{self.scenario}'; legal for a cluster: one")
             _refuse_fixed(sources[0])
-            return IndexRun(sources[0], expert, options, init=_checked(self.init, init, LearnedIndex), **chosen)
+            return IndexRun(sources[0], expert, options, init=init, **chosen)
         for source in sources:
             if not isinstance(source, ServerlessSynthetic):
                 raise InputError(f"scenario '{source.name}'; legal: drawn worlds of {kind.about}")
         if not isinstance(expert, Esg):
             raise InputError(f"teacher '{self.teacher}'; legal for es on {kind.about}: esg, perhaps with knobs")
-        return EsgRun(tuple(sources), expert, options, init=_checked(self.init, init, LearnedEsg), **chosen)
+        return EsgRun(tuple(sources), expert, options, init=init, **chosen)
 
 
-def _checked(folder: Path | None, init: Any, wanted: type[T]) -> T | None:
-    """The policy to begin from. Raises `InputError` where it is another kind."""
+def _refuse_other(folder: Path | None, init: Any, wanted: type[LearnedIndex] | type[LearnedEsg]) -> None:
+    """Raises `InputError` where the policy to begin from is of another kind."""
     if init is not None and not isinstance(init, wanted):
         raise InputError(
-            f"--init {folder} holds another kind of policy; legal: what train --algo es made for such a world"
+            f"--init {folder} holds another kind of policy; legal: what train --algo es made for such a world "
+            "(--algo ppo begins from a clone)"
         )
-    return init
 
 
 def _said(found: Mapping[str, Any]) -> str:

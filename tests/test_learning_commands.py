@@ -22,6 +22,7 @@ from varigym.scenarios.errors import InputError
 WORLD = "sia-64:jobs=12:nodes=4:span_h=1"
 ES = ("train", "--scenario", WORLD, "--teacher", "las-2d+pal+backfill", "--hidden", "4", "--validation-worlds", "2")
 SEARCH = ("--pairs", "2", "--worlds", "2")
+SERVERLESS = Path(__file__).resolve().parents[1] / "runs" / "reference" / "serverless"
 
 
 def run(*words: str) -> int:
@@ -105,9 +106,20 @@ def test_help_says_the_options_of_both_kinds_of_world(capsys: pytest.CaptureFixt
         ),
         (("train", "--out", "new", "--teacher", "esg"), "policy 'esg' is for a serverless platform"),
         (("train", "--out", "new", "--teacher", "srsf+pal"), "expert 'srsf+pal' is clairvoyant"),
-        (("train", "--out", "new", "--init", "held"), "held/weights.safetensors: no such file"),
+        (("train", "--out", "new", "--init", "held"), "held holds no checkpoint; legal: a folder"),
         (("train", "--algo", "ppo", "--out", "new", "--steps", "0"), "steps = 0; legal: a whole number"),
-        (("train", "--algo", "ppo", "--out", "new", "--init", "held"), "held/weights.safetensors: no such file"),
+        (
+            ("train", "--out", "new", "--init", str(SERVERLESS)),
+            "serverless holds another kind of policy; legal",
+        ),
+        (
+            ("evaluate", str(SERVERLESS), "--out", str(SERVERLESS)),
+            "holds a checkpoint; choose another",
+        ),
+        (
+            ("train", "--algo", "ppo", "--out", "new", "--init", "held"),
+            "held holds no checkpoint; legal: a folder",
+        ),
         (("train", "--algo=ppo", "--out", "new", "--teacher", "esg"), "policy 'esg' is for a serverless platform"),
         (("imitate", "--out", "new", "--epochs", "0"), "epochs = 0; legal: a whole number"),
         (("imitate", "--out", "new", "--data", "held/thesis.tex"), "held/thesis.tex: not a data set"),
@@ -116,7 +128,7 @@ def test_help_says_the_options_of_both_kinds_of_world(capsys: pytest.CaptureFixt
         (("imitate", "--out", "new", "--resume"), "new holds no run to go on with; leave out --resume"),
         (("imitate", "--out", "new", "--minari", "small"), "Minari data set 'small'; legal: NAMESPACE/NAME-v0"),
         (("imitate", "--out", "new", "--minari", "a/b-v0", "--dagger", "1"), "legal: --dagger 0"),
-        (("evaluate", "held"), "held/weights.safetensors: no such file"),
+        (("evaluate", "held"), "held holds no checkpoint; legal: a folder"),
         (("evaluate", "none"), "checkpoint 'none': no such folder"),
         (("evaluate", "held", "--seeds", "0"), "seeds = 0; at least one is needed"),
     ],

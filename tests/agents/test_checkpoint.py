@@ -15,7 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 from varigym.agents import checkpoint as module
-from varigym.agents.checkpoint import CONFIG, PENDING, WEIGHTS, Checkpoint, Training, load_checkpoint, save_checkpoint
+from varigym.agents.checkpoint import (
+    CONFIG,
+    PENDING,
+    STATE,
+    WEIGHTS,
+    Checkpoint,
+    Training,
+    load_checkpoint,
+    save_checkpoint,
+)
 from varigym.agents.checkpoint_files import sha256
 from varigym.agents.trained import index_checkpoint, load_policy
 from varigym.policies.cluster.index_net import LearnedIndex, untrained
@@ -194,6 +203,14 @@ def test_missing_oversized_and_strange_files_are_refused(
     path.mkdir()
     with pytest.raises(InputError, match=rf"{name}: (not a file|cannot be read)"):
         load_checkpoint(folder)
+
+
+def test_a_run_without_a_policy_as_yet_is_told_from_other_folders(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no checkpoint; legal: a folder with weights.safetensors and config"):
+        load_checkpoint(tmp_path)
+    (tmp_path / STATE).write_bytes(b"")
+    with pytest.raises(InputError, match="holds a run that has learned nothing yet; go on with it"):
+        load_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["runs/nothing", "a\0/b", "x" * 5000 + "/y"])

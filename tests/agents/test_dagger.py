@@ -103,6 +103,7 @@ def test_data_that_are_given_take_the_place_of_the_first_episodes(cluster: bool,
     assert load_dataset(tmp_path / "run" / DATA).seeds == (1, 2)
     with pytest.raises(InputError, match=r"the data are of base = .*, not"):
         run_imitation(room(not cluster), options, tmp_path / "other", data=data)
+    assert not (tmp_path / "other").exists()  # so that the same command with the right data works
 
 
 def test_a_clone_of_many_epochs_takes_its_teacher_s_actions(tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def facts(**told: Any) -> Any:
         ({"facts": facts(format="varigym-dataset-9")}, "format = 'varigym-dataset-9'; this version reads"),
         ({"facts": facts(format="varigym-dataset-1")}, "seeds, classroom or version are missing"),
         ({"facts": np.zeros(3)}, "facts are no text"),
+        ({"facts": np.zeros(3, np.uint8)}, "facts: not JSON"),
         ({"facts": np.frombuffer(b"{", np.uint8)}, "not JSON"),
         ({"more": np.zeros(3)}, "legal: action, score, return_to_go"),
         ({"action": np.array([object()])}, "not a data set"),
@@ -161,3 +162,6 @@ def test_nothing_is_run(tmp_path: Path) -> None:
         load_dataset(path)
     with pytest.raises(InputError, match="no such file"):
         load_dataset(tmp_path / "none.npz")
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    with pytest.raises(InputError, match=r"other.npz: not a data set: no array 'facts'"):
+        load_dataset(tmp_path / "other.npz")

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import varigym
 from varigym.agents import index_es
-from varigym.agents.checkpoint import load_checkpoint
+from varigym.agents.checkpoint import STATE, load_checkpoint
 from varigym.agents.es import EsOptions, Generation
 from varigym.agents.es_run import IndexRun, run_es
-from varigym.agents.run_folder import STATE
 from varigym.agents.trained import load_policy
 from varigym.scenarios.errors import InputError
 

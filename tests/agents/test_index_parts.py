@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 import varigym
 from varigym.agents import index_es
-from varigym.agents.checkpoint import load_checkpoint
+from varigym.agents.checkpoint import STATE, load_checkpoint
 from varigym.agents.es import EsOptions, Generation, Weights
 from varigym.agents.es_run import IndexRun, complete_es, run_es
 from varigym.agents.index_parts import FACTS, OUTPUT, mask_without
-from varigym.agents.run_folder import STATE
 from varigym.policies.cluster.index_features import FEATURES, NAMES
 from varigym.policies.cluster.index_net import LearnedIndex
 from varigym.scenarios.errors import InputError

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from varigym.agents.checkpoint import Training
+from varigym.agents.checkpoint import STATE, Training
 from varigym.agents.folder_lock import HOLDER
-from varigym.agents.run_folder import STATE, RunFolder, Saved
+from varigym.agents.run_folder import RunFolder, Saved
 from varigym.agents.trained import index_checkpoint
 from varigym.policies.catalog import find_policy
 from varigym.policies.cluster.index_net import untrained
