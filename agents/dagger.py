@@ -18,7 +18,7 @@ from torch import nn
 
 from ..scenarios.catalog import TRAIN, VALIDATION
 from ..scenarios.errors import InputError
-from .checkpoint import Checkpoint, Training, load_checkpoint
+from .checkpoint import Checkpoint, Training
 from .classroom import Classroom
 from .dataset import Dataset, joined, load_dataset, record, refuse_unlike, save_dataset
 from .fitting import Fit, FitOptions, soft_targets, watch
@@ -99,14 +99,8 @@ def run_imitation(
 
 
 def complete_imitation(room: Classroom, options: ImitateOptions, out: Path) -> Checkpoint:
-    """Begin the run in folder `out`, go on with it, or leave it alone where it is finished.
-
-    For grids of runs. Raises `InputError` where the folder holds something else.
-    """
-    folder = _folder(room, options, out)
-    if folder.is_finished():
-        return load_checkpoint(out)
-    return run_imitation(room, options, out, folder.is_begun())
+    """`run_imitation`, or what it came to where it is finished already (`RunFolder.complete`)."""
+    return _folder(room, options, out).complete(lambda resume: run_imitation(room, options, out, resume))
 
 
 def _folder(room: Classroom, options: ImitateOptions, out: Path) -> RunFolder:
@@ -117,12 +111,11 @@ def _data(room: Classroom, options: ImitateOptions, out: Path, given: Dataset | 
     """What an interrupted run had, what is given, or the teacher's own episodes."""
     path = out / DATA
     if path.exists():
-        given = load_dataset(path)
-    if given is not None:
-        refuse_unlike(given, room.facts)
+        kept = load_dataset(path)
+        refuse_unlike(kept, room.facts)
+        return kept
     data = given or record(room, _seeds(options, 0), most=options.most)
-    if not path.exists():
-        save_dataset(path, data)
+    save_dataset(path, data)
     return data
 
 

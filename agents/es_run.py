@@ -14,7 +14,7 @@ from ..policies.cluster.policy import ListPolicy
 from ..scenarios.checks import check_whole
 from ..scenarios.errors import InputError
 from ..scenarios.source import Synthetic
-from .checkpoint import Checkpoint, Training, load_checkpoint
+from .checkpoint import Checkpoint, Training
 from .es import EsOptions, EsState, Generation, Task, Weights, begin, masked, train_es
 from .index_es import IndexTask
 from .run_folder import RunFolder, Saved, joined, part
@@ -163,14 +163,8 @@ def run_es(
 
 
 def complete_es(run: Run, out: Path, watch: Callable[[Generation], None] = lambda generation: None) -> Checkpoint:
-    """Begin the search in folder `out`, go on with it, or leave it alone where it is finished.
-
-    For grids of runs. Raises `InputError` where the folder holds something else.
-    """
-    folder = RunFolder(out, run.asked)
-    if folder.is_finished():
-        return load_checkpoint(out)
-    return run_es(run, out, resume=folder.is_begun(), watch=watch)
+    """`run_es`, or what it came to where it is finished already (`RunFolder.complete`)."""
+    return RunFolder(out, run.asked).complete(lambda resume: run_es(run, out, resume, watch))
 
 
 def _saved(state: EsState, total: int) -> Saved:

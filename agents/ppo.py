@@ -26,7 +26,7 @@ from ..scenarios.catalog import TRAIN
 from ..scenarios.errors import InputError
 from .actor_critic import ActorCritic, actor_kwargs, as_floats
 from .against_expert import AgainstExpert, units_of
-from .checkpoint import Checkpoint, Training, load_checkpoint
+from .checkpoint import Checkpoint, Training
 from .classroom import Classroom
 from .fitting import learned, relearn
 from .jax_networks import arrays_of
@@ -176,14 +176,9 @@ def run_ppo(
 
 
 def complete_ppo(room: Classroom, options: PpoOptions, out: Path, init: Checkpoint | None = None) -> Checkpoint:
-    """Begin the run in folder `out`, go on with it, or leave it alone where it is finished.
-
-    For grids of runs. Raises `InputError` where the folder holds something else.
-    """
+    """`run_ppo`, or what it came to where it is finished already (`RunFolder.complete`)."""
     folder = _folder(room, options.for_world(room.is_cluster), out, init)
-    if folder.is_finished():
-        return load_checkpoint(out)
-    return run_ppo(room, options, out, folder.is_begun(), init)
+    return folder.complete(lambda resume: run_ppo(room, options, out, resume, init))
 
 
 def _folder(room: Classroom, options: PpoOptions, out: Path, init: Checkpoint | None) -> RunFolder:

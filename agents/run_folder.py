@@ -10,7 +10,7 @@ Every file is written in one piece. The state is written last, so that a run tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scenarios.errors import InputError
-from .checkpoint import STATE, Checkpoint, save_checkpoint
+from .checkpoint import STATE, Checkpoint, load_checkpoint, save_checkpoint
 from .checkpoint_files import MOST_TENSORS, as_json, pack, parse, read_bytes, shown, texts_of, unpack, write_bytes
 from .folder_lock import HOLDER, FolderLock, hold
 
@@ -69,6 +69,13 @@ class RunFolder:
         saved, asked = self._read()
         self._refuse_other(saved, asked)
         return saved.done >= saved.total
+
+    def complete(self, run: Callable[[bool], Checkpoint]) -> Checkpoint:
+        """What the run came to if it is finished; else `run(resume)` begins it or goes on with it.
+
+        For grids of runs. Raises `InputError` where the folder holds something else.
+        """
+        return load_checkpoint(self.path) if self.is_finished() else run(self.is_begun())
 
     def open(self, resume: bool) -> Saved | None:
         """The run to go on with; None for one that begins.
