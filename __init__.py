@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from .scenarios.serverless_files import ServerlessFiles as ServerlessFiles
     from .scenarios.serverless_source import ServerlessPlatform as ServerlessPlatform
     from .scenarios.serverless_source import ServerlessSynthetic as ServerlessSynthetic
-    from .scenarios.source import FromFiles as FromFiles
-    from .scenarios.source import Platform as Platform
-    from .scenarios.source import Synthetic as Synthetic
+    from .scenarios.source import ClusterFiles as ClusterFiles
+    from .scenarios.source import ClusterPlatform as ClusterPlatform
+    from .scenarios.source import ClusterSynthetic as ClusterSynthetic
     from .scenarios.types import ClusterScenario as ClusterScenario
     from .scenarios.types import Compat as Compat
     from .scenarios.types import Jobs as Jobs
@@ -40,34 +40,34 @@ if TYPE_CHECKING:
     from .settings import configure as configure
 
 _HOMES = {
-    "ClusterScenario": "scenarios.types",
-    "Compat": "scenarios.types",
-    "FromFiles": "scenarios.source",
+    "ClusterScenario": "scenarios.cluster.scenario",
+    "Compat": "scenarios.cluster.scenario",
+    "ClusterFiles": "scenarios.cluster.source",
     "InputError": "scenarios.errors",
     "JobRecord": "envs.cluster.record",
-    "Jobs": "scenarios.types",
+    "Jobs": "scenarios.cluster.scenario",
     "Placement": "policies.cluster.placements",
-    "Platform": "scenarios.source",
+    "ClusterPlatform": "scenarios.cluster.source",
     "Record": "envs.cluster.record",
     "RequestRecord": "envs.serverless.record",
-    "Results": "bench.experiment",
-    "ServerlessFiles": "scenarios.serverless_files",
-    "ServerlessPlatform": "scenarios.serverless_source",
-    "ServerlessScenario": "scenarios.serverless",
-    "ServerlessSynthetic": "scenarios.serverless_source",
-    "Synthetic": "scenarios.source",
-    "add_placement": "policies.catalog",
+    "Results": "bench.grid.experiment",
+    "ServerlessFiles": "scenarios.serverless.files",
+    "ServerlessPlatform": "scenarios.serverless.source",
+    "ServerlessScenario": "scenarios.serverless.scenario",
+    "ServerlessSynthetic": "scenarios.serverless.source",
+    "ClusterSynthetic": "scenarios.cluster.source",
+    "add_placement": "policies.cluster.catalog",
     "compare": "bench.compare",
     "configure": "settings",
-    "find_policy": "policies.catalog",
+    "find_policy": "policies.cluster.catalog",
     "find_scenario": "scenarios.catalog",
     "find_scheduler": "policies.serverless.catalog",
     "find_serverless": "scenarios.catalog",
     "find_source": "scenarios.catalog",
-    "make_jobs": "scenarios.types",
-    "metrics_of": "bench.kinds",
+    "make_jobs": "scenarios.cluster.scenario",
+    "metrics_of": "bench.catalog",
     "oracle_usd_per_request": "policies.serverless.bounds",
-    "show_results": "bench.report",
+    "show_results": "bench.report.tables",
     "simulate": "bench.simulate",
 }
 

@@ -9,13 +9,13 @@ import gymnasium
 
 if TYPE_CHECKING:
     from .envs.cluster.bank import Bank
-    from .envs.cluster.base import Base
-    from .envs.cluster.faces import GpuClusterEnv, GpuClusterVectorEnv
-    from .envs.cluster.options import EnvOptions
+    from .envs.cluster.mdp.base import Base
+    from .envs.cluster.mdp.faces import GpuClusterEnv, GpuClusterVectorEnv
+    from .envs.cluster.mdp.options import EnvOptions
     from .envs.serverless.bank import Bank as ServerlessBank
-    from .envs.serverless.base import Base as ServerlessBase
-    from .envs.serverless.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
-    from .envs.serverless.options import ServerlessOptions
+    from .envs.serverless.mdp.base import Base as ServerlessBase
+    from .envs.serverless.mdp.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
+    from .envs.serverless.mdp.options import ServerlessOptions
 
     Options = TypeVar("Options", EnvOptions, ServerlessOptions)
 
@@ -57,8 +57,8 @@ def make_cluster(
     `bank` and `worlds` say which seeds the worlds are drawn from, `bins` how many bins per class the spaces have room
     for. All other keywords are fields of `EnvOptions`.
     """
-    from .envs.cluster.faces import GpuClusterEnv
-    from .envs.cluster.options import EnvOptions
+    from .envs.cluster.mdp.faces import GpuClusterEnv
+    from .envs.cluster.mdp.options import EnvOptions
 
     return GpuClusterEnv(*_parts(scenario, base, bank, worlds, bins), _options(EnvOptions, options), render_mode)
 
@@ -75,8 +75,8 @@ def make_cluster_vector(
     **options: Any,
 ) -> GpuClusterVectorEnv:
     """`gym.make_vec("varigym/GpuCluster-v0", num_envs=B, ...)`: a native batch; keywords as for `make_cluster`."""
-    from .envs.cluster.faces import GpuClusterVectorEnv
-    from .envs.cluster.options import EnvOptions
+    from .envs.cluster.mdp.faces import GpuClusterVectorEnv
+    from .envs.cluster.mdp.options import EnvOptions
 
     _refuse_picture(render_mode)
     parts = _parts(scenario, base, bank, worlds, bins)
@@ -98,8 +98,8 @@ def make_serverless(
     `worlds` say which seeds the worlds are drawn from. An episode is a window of `window_s` that is truncated at its
     end; None: the scenario's own length. All other keywords are fields of `ServerlessOptions`.
     """
-    from .envs.serverless.faces import ServerlessGpuEnv
-    from .envs.serverless.options import ServerlessOptions
+    from .envs.serverless.mdp.faces import ServerlessGpuEnv
+    from .envs.serverless.mdp.options import ServerlessOptions
 
     parts = _serverless_parts(scenario, base, bank, worlds, window_s)
     return ServerlessGpuEnv(*parts, _options(ServerlessOptions, options), render_mode)
@@ -117,8 +117,8 @@ def make_serverless_vector(
     **options: Any,
 ) -> ServerlessGpuVectorEnv:
     """`gym.make_vec("varigym/ServerlessGpu-v0", num_envs=B, ...)`: a native batch; keywords as `make_serverless`."""
-    from .envs.serverless.faces import ServerlessGpuVectorEnv
-    from .envs.serverless.options import ServerlessOptions
+    from .envs.serverless.mdp.faces import ServerlessGpuVectorEnv
+    from .envs.serverless.mdp.options import ServerlessOptions
 
     _refuse_picture(render_mode)
     parts = _serverless_parts(scenario, base, bank, worlds, window_s)
@@ -132,7 +132,7 @@ def make_serverless_bank(
     from .envs.serverless.bank import make_bank as stack
     from .scenarios.catalog import find_serverless
     from .scenarios.errors import InputError
-    from .scenarios.serverless_source import windowed
+    from .scenarios.serverless.source import windowed
 
     source = find_serverless(scenario) if isinstance(scenario, str) else scenario
     source, drawn = draw_worlds(source if window_s is None else windowed(source, window_s), bank, worlds)
@@ -171,7 +171,7 @@ def draw_worlds(scenario: Any, bank: str, worlds: int) -> tuple[Any, list[Any]]:
 
 
 def _parts(scenario: Any, base: str | Base, bank: str, worlds: int, bins: int | None) -> tuple[Bank, Base]:
-    from .policies.catalog import find_policy
+    from .policies.cluster.catalog import find_policy
 
     return make_bank(scenario, bank, worlds, bins), find_policy(base) if isinstance(base, str) else base
 

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from ..envs.cluster.bank import Bank
-from ..envs.cluster.base import Base
-from ..envs.cluster.kind import ClusterKind
-from ..envs.cluster.options import EnvOptions
-from ..envs.face import as_seed, as_world, reset_options
+from ..envs.cluster.mdp.base import Base
+from ..envs.cluster.mdp.kind import ClusterKind
+from ..envs.cluster.mdp.options import EnvOptions
+from ..envs.faces.spaces import as_seed, as_world, reset_options
+from ..envs.faces.vector import SchedulingVectorEnv
 from ..envs.kind import Kind
 from ..envs.serverless.bank import Bank as ServerlessBank
-from ..envs.serverless.base import Base as ServerlessBase
-from ..envs.serverless.kind import ServerlessKind
-from ..envs.serverless.options import ServerlessOptions
-from ..envs.vector import SchedulingVectorEnv
+from ..envs.serverless.mdp.base import Base as ServerlessBase
+from ..envs.serverless.mdp.kind import ServerlessKind
+from ..envs.serverless.mdp.options import ServerlessOptions
 from ..scenarios.errors import InputError
 
 

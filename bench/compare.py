@@ -8,8 +8,8 @@ from typing import Any
 
 from ..scenarios.catalog import HELD_OUT, VALIDATION
 from ..scenarios.errors import InputError
-from .experiment import Grid, Results, run_grid, usual_baseline
-from .kinds import find_policy_of, kind_of
+from .catalog import find_policy_of, kind_of
+from .grid.experiment import Grid, Results, run_grid, usual_baseline
 from .simulate import as_source
 
 MOST_SEEDS = VALIDATION.first - 1

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..scenarios.catalog import find_source
+from ..scenarios.cluster.source import ClusterFiles, check_seed
 from ..scenarios.errors import InputError
-from ..scenarios.source import FromFiles, check_seed
-from .kinds import KINDS, find_policy_of, kind_of_world
+from .catalog import KINDS, find_policy_of, kind_of_world
 
 
 def simulate(scenario: Any, policy: Any, seeds: int | Sequence[int] = 0) -> list[Any]:
@@ -70,7 +70,7 @@ def as_source(scenario: Any) -> Any:
     if isinstance(scenario, str):
         return find_source(scenario)
     if isinstance(scenario, Path):
-        return FromFiles(scenario)
+        return ClusterFiles(scenario)
     if isinstance(scenario, tuple(kind.scenario for kind in KINDS)):
         return Fixed(scenario)
     if not hasattr(scenario, "build"):

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ..scenarios.catalog import find_source
+from ..scenarios.cluster.scenario import Compat
+from ..scenarios.cluster.source import ClusterFiles, ClusterPlatform
+from ..scenarios.cluster.traces.models import MODELS, read_models
+from ..scenarios.cluster.traces.sia import DurationUnit
+from ..scenarios.cluster.variability.quantiles import CLASSES
 from ..scenarios.errors import InputError, unknown_name
-from ..scenarios.source import FromFiles, Platform
-from ..scenarios.traces.models import MODELS, read_models
-from ..scenarios.traces.sia import DurationUnit
-from ..scenarios.types import Compat
-from ..scenarios.variability.quantiles import CLASSES
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PlatformArgs:
         """The options that were set."""
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
 
-    def over(self, platform: Platform) -> Platform:
+    def over(self, platform: ClusterPlatform) -> ClusterPlatform:
         """`platform` with these options."""
         return replace(platform, **self.given)  # type: ignore[arg-type]
 
@@ -61,11 +61,11 @@ class FileArgs:
     tracked: str = ""
     """FIRST-LAST position of the jobs that count, in arrival order from 0. Default: all."""
 
-    def trace(self, path: Path, platform: PlatformArgs) -> FromFiles:
+    def trace(self, path: Path, platform: PlatformArgs) -> ClusterFiles:
         """The source of one trace file."""
-        return FromFiles(
+        return ClusterFiles(
             trace=path,
-            platform=platform.over(Platform()),
+            platform=platform.over(ClusterPlatform()),
             pm_scores=self.pm_scores,
             pm_runs=self._runs(),
             models=read_models(self.models) if self.models else MODELS,

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from ..bench.experiment import Grid, run_grid, usual_baseline
-from ..bench.html import write_report
-from ..bench.kinds import find_policy_of, kind_of_world
-from ..bench.report import show_results
-from ..bench.suites import SEEDS, SUITES
-from ..bench.terminal import console, note, progress_bar
+from ..bench.catalog import find_policy_of, kind_of_world
+from ..bench.cluster.benchmarks import SEEDS, SUITES
+from ..bench.grid.experiment import Grid, run_grid, usual_baseline
+from ..bench.report.html import write_report
+from ..bench.report.tables import show_results
+from ..bench.report.terminal import console, note, progress_bar
 from ..scenarios.catalog import HELD_OUT
 from ..scenarios.errors import InputError, unknown_name
 from .arguments import FileArgs, PlatformArgs, split

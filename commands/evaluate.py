@@ -10,14 +10,14 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from ..agents.checkpoint import WEIGHTS, Checkpoint, load_checkpoint
-from ..agents.trained import load_policy
-from ..bench.experiment import Grid, run_grid
-from ..bench.html import write_report
-from ..bench.judgement import Judgement, seed_groups
-from ..bench.kinds import CLUSTER, KINDS, SERVERLESS, BenchKind, find_policy_of
-from ..bench.report import remarks
-from ..bench.terminal import console, note, progress_bar
+from ..agents.checkpoints.checkpoint import WEIGHTS, Checkpoint, load_checkpoint
+from ..agents.checkpoints.policies import load_policy
+from ..bench.catalog import CLUSTER, KINDS, SERVERLESS, BenchKind, find_policy_of
+from ..bench.grid.experiment import Grid, run_grid
+from ..bench.report.html import write_report
+from ..bench.report.judgement import Judgement, seed_groups
+from ..bench.report.tables import remarks
+from ..bench.report.terminal import console, note, progress_bar
 from ..scenarios.catalog import HELD_OUT, find_source
 from ..scenarios.errors import InputError
 from .arguments import split

@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
 
-from ..agents.checkpoint import STATE, WEIGHTS
-from ..agents.run_folder import LOGS
-from ..bench.terminal import note
+from ..agents.checkpoints.checkpoint import STATE, WEIGHTS
+from ..agents.runs.folder import LOGS
+from ..bench.report.terminal import note
 from ..scenarios.errors import InputError
 
 LEARN = ("torch", "tensorboard", "safetensors")

@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..agents.recipes import ImitateOptions
-from ..bench.kinds import CLUSTER, kind_of
-from ..bench.outputs import refuse_unwritable
-from ..bench.terminal import note, progress_bar
+from ..agents.recipes.options import ImitateOptions
+from ..bench.catalog import CLUSTER, kind_of
+from ..bench.report.outputs import refuse_unwritable
+from ..bench.report.terminal import note, progress_bar
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
 from .folder_run import FolderRun, require_learn
 from .train_ppo import classroom, compare_on_validation
 
 if TYPE_CHECKING:
-    from ..agents.dagger import Epoch
+    from ..agents.recipes.dagger import Epoch
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Imitate(FolderRun):
     def run(self) -> None:
         """Record, imitate, and compare with the teacher on validation worlds."""
         require_learn()
-        from ..agents.dagger import DATA, run_imitation
-        from ..agents.dataset import load_dataset
-        from ..agents.minari_export import episodes_of, export_minari
+        from ..agents.data.dataset import load_dataset
+        from ..agents.data.minari_export import episodes_of, export_minari
+        from ..agents.recipes.dagger import DATA, run_imitation
 
         options = ImitateOptions(**asdict(self.learning))
         source = find_source(self.scenario)
@@ -87,7 +87,7 @@ class Imitate(FolderRun):
 
     def _check_minari(self, options: ImitateOptions) -> None:
         """Raises `InputError` for what is known before anything is recorded."""
-        from ..agents.minari_export import check_minari_id
+        from ..agents.data.minari_export import check_minari_id
 
         if options.dagger:
             raise InputError("--minari needs episodes that the teacher acted in; legal: --dagger 0")

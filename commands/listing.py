@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from ..bench.kinds import KINDS
-from ..bench.report import CLAIRVOYANT_MARK
-from ..bench.suites import SUITES
-from ..bench.terminal import console
-from ..policies.catalog import ALIASES, ORDERS, PLACEMENTS
+from ..bench.catalog import KINDS
+from ..bench.cluster.benchmarks import SUITES
+from ..bench.report.tables import CLAIRVOYANT_MARK
+from ..bench.report.terminal import console
+from ..policies.cluster.catalog import ALIASES, ORDERS, PLACEMENTS
+from ..policies.cluster.policy import Information
 from ..policies.serverless.catalog import SCHEDULERS
 from ..policies.serverless.catalog import knobs as scheduler_knobs
-from ..policies.types import Information
 from ..scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, Entry, ServerlessEntry, find_source, knobs
 
 

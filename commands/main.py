@@ -12,7 +12,7 @@ from typing import Annotated, Any, Union
 import tyro
 from tyro.conf import subcommand
 
-from ..bench.terminal import console
+from ..bench.report.terminal import console
 from ..interrupts import INTERRUPTED
 from ..scenarios.errors import InputError
 from ..settings import configure

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.table import Table
 
-from ..bench.outputs import refuse_unwritable, write_text
-from ..bench.perf import as_json, machine, measure
-from ..bench.terminal import console
+from ..bench.perf.measure import as_json, machine, measure
+from ..bench.report.outputs import refuse_unwritable, write_text
+from ..bench.report.terminal import console
 from .arguments import FileArgs, PlatformArgs, one_source
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from ..bench.provenance import add_plugin
+from ..bench.grid.provenance import add_plugin
 from ..scenarios.errors import InputError
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from tyro.conf import Positional
 
-from ..bench.kinds import KINDS, BenchKind, find_policy_of, kind_of_world, metrics_of
-from ..bench.outputs import refuse_unwritable, write_text
-from ..bench.report import record_table
+from ..bench.catalog import KINDS, BenchKind, find_policy_of, kind_of_world, metrics_of
+from ..bench.report.outputs import refuse_unwritable, write_text
+from ..bench.report.tables import record_table
+from ..bench.report.terminal import console, note
 from ..bench.simulate import build_worlds, plan_ahead, run_policy
-from ..bench.terminal import console, note
 from ..scenarios.errors import InputError
 from .arguments import FileArgs, PlatformArgs, one_source
 from .plugins import load_plugin

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 from rich.progress import TimeRemainingColumn
 
-from ..agents.es import EsOptions
-from ..agents.esg_run import OPTIONS, EsgRun
-from ..agents.trained import load_policy
-from ..bench.kinds import CLUSTER, find_policy_of, kind_of
-from ..bench.terminal import console, note, progress_bar
+from ..agents.checkpoints.policies import load_policy
+from ..agents.recipes.es import EsOptions
+from ..agents.serverless.es_run import OPTIONS, EsgRun
+from ..bench.catalog import CLUSTER, find_policy_of, kind_of
+from ..bench.report.terminal import console, note, progress_bar
 from ..policies.cluster.index_net import LearnedIndex
-from ..policies.serverless.esg import Esg
-from ..policies.serverless.learned_esg import LearnedEsg
+from ..policies.serverless.esg.esg import Esg
+from ..policies.serverless.esg.learned import LearnedEsg
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
-from ..scenarios.serverless_source import ServerlessSynthetic
+from ..scenarios.serverless.source import ServerlessSynthetic
 from .arguments import split
 from .folder_run import TEACHERS, FolderRun, require_learn
 
 if TYPE_CHECKING:
-    from ..agents.es import Generation
-    from ..agents.es_run import IndexRun
+    from ..agents.recipes.es import Generation
+    from ..agents.recipes.es_run import IndexRun
 
 
 def _help(name: str, about: str) -> Any:
@@ -84,7 +84,7 @@ class TrainEs(FolderRun):
 
     def run(self) -> None:
         """Search, and say what came out."""
-        from ..agents.es_run import VALIDATION, run_es
+        from ..agents.recipes.es_run import VALIDATION, run_es
 
         require_learn()
         run = self._run()
@@ -101,7 +101,7 @@ class TrainEs(FolderRun):
 
     def _run(self) -> IndexRun | EsgRun:
         """What is trained: by the kind of the scenarios."""
-        from ..agents.es_run import IndexRun
+        from ..agents.recipes.es_run import IndexRun
 
         sources: list[Any] = [find_source(name) for name in split(self.scenario)]
         kind = kind_of(sources[0]) if sources else CLUSTER

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.progress import TimeRemainingColumn
 
-from ..agents.checkpoint import Checkpoint, load_checkpoint
-from ..agents.network_kinds import CLUSTER_SCORER, SERVERLESS_SCORER
-from ..agents.recipes import PpoOptions
-from ..agents.trained import load_policy
-from ..bench.experiment import Grid, run_grid
-from ..bench.judgement import Judgement
-from ..bench.kinds import CLUSTER, find_policy_of, kind_of
-from ..bench.terminal import console, note, progress_bar
-from ..envs.cluster.options import EnvOptions
-from ..envs.serverless.options import ServerlessOptions
+from ..agents.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from ..agents.checkpoints.network_kinds import CLUSTER_SCORER, SERVERLESS_SCORER
+from ..agents.checkpoints.policies import load_policy
+from ..agents.recipes.options import PpoOptions
+from ..bench.catalog import CLUSTER, find_policy_of, kind_of
+from ..bench.grid.experiment import Grid, run_grid
+from ..bench.report.judgement import Judgement
+from ..bench.report.terminal import console, note, progress_bar
+from ..envs.cluster.mdp.options import EnvOptions
+from ..envs.serverless.mdp.options import ServerlessOptions
 from ..scenarios.catalog import VALIDATION, find_source
 from ..scenarios.errors import InputError
 from .folder_run import TEACHERS, FolderRun, require_learn
 from .train_es import TrainEs
 
 if TYPE_CHECKING:
-    from ..agents.classroom import Classroom
+    from ..agents.task import Classroom
 
 BASE = "min-config"
 SCORERS = (CLUSTER_SCORER, SERVERLESS_SCORER)
@@ -65,7 +65,7 @@ class TrainPpo(FolderRun):
     def run(self) -> None:
         """Learn, and compare with the teacher on validation worlds."""
         require_learn()
-        from ..agents.ppo import Stage, run_ppo
+        from ..agents.recipes.ppo import Stage, run_ppo
 
         source, init = find_source(self.scenario), load_checkpoint(self.init) if self.init else None
         given = asdict(self.learning) | ({"width": init.sizes.get("width", self.learning.width)} if init else {})
@@ -93,7 +93,7 @@ def classroom(
     source: Any, teacher: str, base: str, window_s: float, init: Checkpoint | None, **options: Any
 ) -> Classroom:
     """Where an expert of this name, by default the strongest, is learned from; options of `init` where there is one."""
-    from ..agents.classroom import Classroom
+    from ..agents.task import Classroom
 
     kind = kind_of(source)
     if init is not None:

@@ -11,9 +11,9 @@ import gymnasium as gym
 import numpy as np
 import tyro
 import varigym  # registers the environments
-from varigym.agents.bc import CloneOptions, act, agreement, clone, collect
-from varigym.agents.visits import demonstrate_visits
-from varigym.bench.stats import difference_interval, ratio_interval
+from varigym.agents.recipes.bc import CloneOptions, act, agreement, clone, collect
+from varigym.agents.serverless.demonstrations import demonstrate_visits
+from varigym.bench.grid.stats import difference_interval, ratio_interval
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import gymnasium as gym
 import numpy as np
 import tyro
 import varigym  # registers the environments
-from varigym.agents.bc import CloneOptions, act, agreement, clone, collect
-from varigym.agents.demonstrations import demonstrate
+from varigym.agents.cluster.demonstrations import demonstrate
+from varigym.agents.recipes.bc import CloneOptions, act, agreement, clone, collect
 
 
 @dataclass(frozen=True)

@@ -13,22 +13,22 @@ from time import perf_counter
 import tyro
 import varigym
 from rich.console import Console
-from varigym.agents.checkpoint import load_checkpoint
-from varigym.agents.classroom import Classroom
-from varigym.agents.dagger import complete_imitation
-from varigym.agents.es import EsOptions
-from varigym.agents.es_run import IndexRun, complete_es
-from varigym.agents.esg_run import OPTIONS, EsgRun
-from varigym.agents.ppo import complete_ppo
-from varigym.agents.recipes import ImitateOptions, PpoOptions
-from varigym.agents.trained import load_policy
-from varigym.bench.experiment import Grid, run_grid
-from varigym.bench.judgement import Judgement
-from varigym.bench.provenance import commit
+from varigym.agents.checkpoints.checkpoint import load_checkpoint
+from varigym.agents.checkpoints.policies import load_policy
+from varigym.agents.recipes.dagger import complete_imitation
+from varigym.agents.recipes.es import EsOptions
+from varigym.agents.recipes.es_run import IndexRun, complete_es
+from varigym.agents.recipes.options import ImitateOptions, PpoOptions
+from varigym.agents.recipes.ppo import complete_ppo
+from varigym.agents.serverless.es_run import OPTIONS, EsgRun
+from varigym.agents.task import Classroom
+from varigym.bench.grid.experiment import Grid, run_grid
+from varigym.bench.grid.provenance import commit
+from varigym.bench.report.judgement import Judgement
 from varigym.commands.train_ppo import classroom
-from varigym.policies.serverless.esg import Esg
+from varigym.policies.serverless.esg.esg import Esg
 from varigym.scenarios.catalog import HELD_OUT, find_source
-from varigym.scenarios.serverless_source import ServerlessSynthetic
+from varigym.scenarios.serverless.source import ServerlessSynthetic
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import varigym
 from sb3_contrib import MaskablePPO
 from varigym.agents.evaluation import Decide, metric_by_world
 from varigym.agents.vec_env import GpuClusterVecEnv
-from varigym.envs.cluster.options import EnvOptions
+from varigym.envs.cluster.mdp.options import EnvOptions
 from varigym.registration import make_bank
 
 

@@ -14,11 +14,11 @@ import tyro
 import varigym
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
-from varigym.agents.score_policy import ScorePolicy, score_kwargs
-from varigym.agents.time_baseline import TimeBaseline
+from varigym.agents.recipes.time_baseline import TimeBaseline
+from varigym.agents.serverless.score_policy import ScorePolicy, score_kwargs
 from varigym.agents.vec_env import ServerlessGpuVecEnv
-from varigym.bench.stats import difference_interval, mean_interval
-from varigym.envs.serverless.options import ServerlessOptions
+from varigym.bench.grid.stats import difference_interval, mean_interval
+from varigym.envs.serverless.mdp.options import ServerlessOptions
 from varigym.registration import make_serverless_bank
 
 REWARD_SCALE = 5.0

@@ -15,8 +15,8 @@ import tyro
 import varigym
 from rich.console import Console
 from rich.table import Table
-from varigym.agents.checkpoint import load_checkpoint
-from varigym.agents.trained import load_policy
+from varigym.agents.checkpoints.checkpoint import load_checkpoint
+from varigym.agents.checkpoints.policies import load_policy
 from varigym.envs.cluster.bank import make_bank, pick
 from varigym.envs.cluster.dynamics import advance, apply_plan, initial_state, is_over
 from varigym.envs.cluster.state import FREE

@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from .arrivals import HEAVY, LIGHT, NORMAL, Arrivals
+from .cluster.source import LAST_SEED, ClusterPlatform, ClusterSynthetic, Source
+from .cluster.tiny import TinyCluster
+from .cluster.variability.scores import Variability
+from .cluster.workloads import SiaPhilly, Synergy
 from .errors import InputError, unknown_name
 from .knobs import base_name, read_knobs
-from .profiles.measured import MeasuredProfiles
-from .serverless_source import ServerlessPlatform, ServerlessSource, ServerlessSynthetic
-from .shapes import CLASSIFIERS, ESG, FORK_JOIN
-from .source import LAST_SEED, Platform, Source, Synthetic
-from .tiny import TinyCluster
-from .tiny_serverless import tiny_serverless
-from .variability.scores import Variability
-from .workloads import SiaPhilly, Synergy
+from .serverless.arrivals import HEAVY, LIGHT, NORMAL, Arrivals
+from .serverless.profiles.measured import MeasuredProfiles
+from .serverless.shapes import CLASSIFIERS, ESG, FORK_JOIN
+from .serverless.source import ServerlessPlatform, ServerlessSource, ServerlessSynthetic
+from .serverless.tiny import tiny_serverless
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,17 @@ class ServerlessEntry:
 
 
 def _sia(span_h: float = 5.0, slow_rate: float = 0.0) -> Callable[[str], Source]:
-    return lambda name: Synthetic(name, SiaPhilly(span_h=span_h), Platform(), Variability(slow_rate=slow_rate))
+    return lambda name: ClusterSynthetic(
+        name, SiaPhilly(span_h=span_h), ClusterPlatform(), Variability(slow_rate=slow_rate)
+    )
 
 
 def _synergy(name: str) -> Source:
-    return Synthetic(name, Synergy(), Platform(nodes=64, round_s=300.0))
+    return ClusterSynthetic(name, Synergy(), ClusterPlatform(nodes=64, round_s=300.0))
 
 
 def _frontera(name: str) -> Source:
-    return Synthetic(name, SiaPhilly(), Platform(), Variability(cluster="frontera"))
+    return ClusterSynthetic(name, SiaPhilly(), ClusterPlatform(), Variability(cluster="frontera"))
 
 
 Make = Callable[[str], ServerlessSynthetic]

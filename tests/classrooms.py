@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import varigym
 from serverless_small import small_world
-from varigym.agents.classroom import Classroom
-from varigym.envs.cluster.options import EnvOptions
-from varigym.envs.serverless.options import ServerlessOptions
+from varigym.agents.task import Classroom
+from varigym.envs.cluster.mdp.options import EnvOptions
+from varigym.envs.serverless.mdp.options import ServerlessOptions
 from worlds import LEVELS, SmallJob, small_scenario
 
 BINS = np.tile(np.repeat(LEVELS[:3], 3), (2, 1))

@@ -14,8 +14,8 @@ from varigym.envs.serverless.episode import outcome_of
 from varigym.envs.serverless.record import Record, make_record
 from varigym.envs.serverless.state import State
 from varigym.envs.serverless.view import Decision, View
-from varigym.policies.serverless.scheduler import Scheduler
-from varigym.scenarios.serverless import ServerlessScenario
+from varigym.policies.serverless.policy import Scheduler
+from varigym.scenarios.serverless.scenario import ServerlessScenario
 
 
 @lru_cache(maxsize=64)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 from serverless_worlds import random_function, random_transfer
-from varigym.envs.serverless.faces import ServerlessGpuEnv
+from varigym.envs.serverless.mdp.faces import ServerlessGpuEnv
 from varigym.registration import make_serverless
-from varigym.scenarios.configs import ConfigGrid
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import Prices, Scan, ServerlessScenario
-from varigym.scenarios.workflows import Workflow
+from varigym.scenarios.serverless.configs import ConfigGrid
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import Prices, Scan, ServerlessScenario
+from varigym.scenarios.serverless.workflows import Workflow
 
 CHAIN, FORK = "chain", "fork"
 WORLDS = 12

@@ -16,7 +16,7 @@ from varigym.envs.serverless.queues import enlarge, places_of
 from varigym.envs.serverless.state import BATCH, CONFIG, EMPTY, INVOKER, MEMBERS, NEVER, NO_TICKET, QUEUE, State, World
 from varigym.envs.serverless.view import View, observe
 from varigym.envs.serverless.world import rows, stack
-from varigym.scenarios.serverless import ServerlessScenario
+from varigym.scenarios.serverless.scenario import ServerlessScenario
 
 LOGGED = 512
 """Rows of the log; the worlds of the tests have fewer tasks."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from varigym.scenarios.configs import ConfigGrid
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import Prices, Scan, ServerlessScenario, Transfer
-from varigym.scenarios.workflows import Function, Workflow
+from varigym.scenarios.serverless.configs import ConfigGrid
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import Prices, Scan, ServerlessScenario, Transfer
+from varigym.scenarios.serverless.workflows import Function, Workflow
 
 STRUCTURES = 12
 """Worlds of equal seed modulo this share the sizes of all their arrays (few compilations)."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from varigym.bench.suites import SUITES
+from varigym.bench.cluster.benchmarks import SUITES
 from varigym.cli import main
 from varigym.envs.cluster.metrics import METRICS
 from varigym.envs.serverless.metrics import METRICS as SERVERLESS_METRICS
 from varigym.interrupts import is_command
-from varigym.policies.catalog import ALIASES, ORDERS, PLACEMENTS
+from varigym.policies.cluster.catalog import ALIASES, ORDERS, PLACEMENTS
 from varigym.policies.serverless.catalog import SCHEDULERS
 from varigym.policies.serverless.catalog import knobs as scheduler_knobs
 from varigym.scenarios.catalog import SCENARIOS
@@ -271,7 +271,7 @@ def test_perf_measures_beside_machine_facts(
 ) -> None:
     """With the rates of environments, most of what takes long, given or measured."""
     if rates:
-        monkeypatch.setattr("varigym.bench.perf.cluster_rates", lambda *given: rates)
+        monkeypatch.setattr("varigym.bench.perf.measure.cluster_rates", lambda *given: rates)
     assert run("perf", "--quick", "--json", "perf.json", "--trace", "trace.csv", *SMALL) == 0
     printed = capsys.readouterr().out
     found = json.loads(Path("perf.json").read_text())

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from varigym.agents.checkpoint import load_checkpoint
+from varigym.agents.checkpoints.checkpoint import load_checkpoint
 from varigym.scenarios.errors import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -80,7 +80,7 @@ def test_what_a_learned_index_does_differently(capsys: pytest.CaptureFixture[str
 def test_an_ablation_goes_on_where_it_was(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("varigym.agents.index_es.TAIL_SLOTS", ())  # less to compile
+    monkeypatch.setattr("varigym.agents.cluster.objective.TAIL_SLOTS", ())  # less to compile
     example = load("ablation")
     world = "sia-64:jobs=12:nodes=4:span_h=1:restart_s=90"
     small = example.Args(tmp_path, world, "las-2d+pal+backfill", ("full", "keep-only"), 1, 2, 2, 1, 3, 1)

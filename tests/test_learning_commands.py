@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from varigym.agents.checkpoint import load_checkpoint
-from varigym.agents.es import EsOptions
-from varigym.agents.es_run import IndexRun
-from varigym.agents.esg_run import OPTIONS, EsgRun
+from varigym.agents.checkpoints.checkpoint import load_checkpoint
+from varigym.agents.recipes.es import EsOptions
+from varigym.agents.recipes.es_run import IndexRun
+from varigym.agents.serverless.es_run import OPTIONS, EsgRun
 from varigym.cli import main
 from varigym.scenarios.errors import InputError
 
@@ -36,7 +36,7 @@ def test_train_then_evaluate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("varigym.agents.index_es.TAIL_SLOTS", ())  # less to compile
+    monkeypatch.setattr("varigym.agents.cluster.objective.TAIL_SLOTS", ())  # less to compile
     for seed in ("1", "2"):
         assert run(*ES, *SEARCH, "--generations", "2", "--seed", seed, "--out", f"run{seed}") == 0
     said = capsys.readouterr().out
@@ -78,7 +78,7 @@ def test_what_is_not_given_follows_from_the_kind_of_world(
         asked.append(run.options)
         raise InputError("seen")
 
-    monkeypatch.setattr("varigym.agents.es_run.run_es", note)
+    monkeypatch.setattr("varigym.agents.recipes.es_run.run_es", note)
     assert run("train", *words, "--out", "none") == 2
     assert asked == [wanted]
 

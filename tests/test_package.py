@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import varigym
 from varigym.cli import main
-from varigym.policies.catalog import PLACEMENTS
+from varigym.policies.cluster.catalog import PLACEMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = ("jax", "torch", "stable_baselines3", "sb3_contrib", "scipy", "sklearn")
@@ -79,7 +79,7 @@ def test_importing_the_package_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_benchmarking_needs_no_torch(tmp_path: Path) -> None:
-    modules = "varigym.scenarios.catalog, varigym.policies.catalog, varigym.bench.experiment"
+    modules = "varigym.scenarios.catalog, varigym.policies.cluster.catalog, varigym.bench.grid.experiment"
     assert not loaded(f"import {modules}", tmp_path) & {"torch", "stable_baselines3", "sb3_contrib"}
 
 

@@ -17,8 +17,8 @@ from varigym.envs.cluster.dynamics import advance, apply_plan, initial_state, is
 from varigym.envs.cluster.episode import Program
 from varigym.envs.cluster.state import FREE, State
 from varigym.envs.cluster.view import observe
-from varigym.policies.types import Information, Policy
-from varigym.scenarios.types import ClusterScenario, Compat, make_jobs
+from varigym.policies.cluster.policy import Information, Policy
+from varigym.scenarios.cluster.scenario import ClusterScenario, Compat, make_jobs
 
 NODES, PER_NODE, CLASSES = 3, 3, ("A", "B")
 GPUS = NODES * PER_NODE

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import jax
 
+from ...scenarios.cluster.scenario import ClusterScenario, Jobs
 from ...scenarios.errors import InputError
-from ...scenarios.types import ClusterScenario, Jobs
 from .state import World
 from .world import stack
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...scenarios.types import ClusterScenario
+from ...scenarios.cluster.scenario import ClusterScenario
 from .episode import Outcome
 from .state import NEVER
 from .world import arrival_rounds

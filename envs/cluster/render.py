@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...scenarios.types import ClusterScenario
+from ...scenarios.cluster.scenario import ClusterScenario
 from .state import FREE, State
 
 IDLE = "."

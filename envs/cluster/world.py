@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...scenarios.checks import as_whole
+from ...scenarios.cluster.scenario import ClusterScenario, Compat
 from ...scenarios.errors import InputError
-from ...scenarios.types import ClusterScenario, Compat
 from .state import NEVER, Profile, World
 
 STARVING_S = 3_600_000.0

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...scenarios.errors import InputError
-from ...scenarios.serverless import ServerlessScenario
-from ...scenarios.workflows import Function, Workflow
+from ...scenarios.serverless.scenario import ServerlessScenario
+from ...scenarios.serverless.workflows import Function, Workflow
 from .state import NEVER, World
 from .world import stack
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...scenarios.serverless import ServerlessScenario
+from ...scenarios.serverless.scenario import ServerlessScenario
 from .episode import Outcome
 from .state import BATCH, CONFIG, INVOKER, MEMBERS, QUEUE, TICKS_PER_MS
 from .world import to_ticks, usd_per_tick

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...scenarios.serverless import ServerlessScenario
+from ...scenarios.serverless.scenario import ServerlessScenario
 from .state import BATCH, CONFIG, INVOKER, NEVER, QUEUE, TICKS_PER_MS, State
 
 FREE = "."

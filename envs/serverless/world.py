@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from ...scenarios.serverless import Scan, ServerlessScenario
+from ...scenarios.serverless.scenario import Scan, ServerlessScenario
 from .state import EMPTY, NEVER, TICKS_PER_MS, TICKS_PER_S, World
 
 SCANS = tuple(Scan)

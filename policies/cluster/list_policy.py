@@ -1,209 +1,94 @@
-"""The round's plan of every ORDER+PLACEMENT[+sticky][+backfill] policy: order, admit, place.
-
-One program serves all of them: order and placement are switches, sticky and backfill are conditions, all of
-them array arguments, so that a new combination costs no compilation. A learned rule changes the keys of an order
-and says which gangs stay where they are; its weights are array arguments too.
-"""
+"""ORDER+PLACEMENT[+sticky][+backfill] as a policy object."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+import numpy as np
+from numpy.typing import NDArray
 
-from ...envs.cluster.base import BaseProgram
-from ...envs.cluster.state import BROKEN, FREE
-from ...envs.cluster.view import View
-from ...envs.core import pytree
-from ...envs.loops import add, put, sequence_of
-from .admission import ALWAYS_FREE, Admission, admit
-from .gittins import History, add_finished
+from ...envs.cluster.bank import Bank
+from ...envs.cluster.mdp.base import BaseProgram
+from ...envs.cluster.world import bucket
+from ...scenarios.cluster.scenario import ClusterScenario, Jobs
+from .gittins import History, add_finished, empty_history
+from .list_program import ListData, list_program
 from .orders import Order
 from .placements import Placement
+from .policy import Information
 
-PICKS_UNROLL = 8
-"""Steps of the admission scan that are compiled as one."""
-
-
-Learned = Callable[[Any, View, History, jax.Array], tuple[jax.Array, jax.Array]]
-"""(weights, view, history, key of the order [A]) -> the key to go by [A], lower goes first; gangs to keep [A] bool."""
+CELL_STEP = 16
 
 
-@pytree
-class ListData:
-    """A bound policy."""
+@dataclass(frozen=True)
+class ListPolicy:
+    """A list scheduler: an order, a placement, two habits.
 
-    order: jax.Array  # [] int32 index into the orders
-    placement: jax.Array  # [] int32 index into the placements
-    sticky: jax.Array  # [] bool
-    backfill: jax.Array  # [] bool
-    history: History
-    weights: Any = None  # of a `Learned` rule, where the program has one
+    `orders` and `placements` are the switches of its program.
+    """
 
+    order: Order
+    placement: Placement
+    sticky: bool
+    backfill: bool
+    orders: tuple[Order, ...]
+    placements: tuple[Placement, ...]
 
-@pytree
-class ListMemory:
-    """What one round hands to the next: the order it used, and the service history."""
+    @property
+    def name(self) -> str:
+        """The canonical name."""
+        habits = ["sticky"] * self.sticky + ["backfill"] * self.backfill
+        return "+".join([self.order.name, self.placement.name, *habits])
 
-    sequence: jax.Array  # [A] int32 slots
-    history: History
-    keep: jax.Array | None = None  # [A] bool, in slots: who keeps its gang if it goes on, by a `Learned` rule
+    @property
+    def information(self) -> Information:
+        """What the order needs."""
+        return self.order.information
 
+    @property
+    def clairvoyant(self) -> bool:
+        """Whether it uses true remaining work."""
+        return self.information is Information.CLAIRVOYANT
 
-@lru_cache
-def list_program(
-    orders: tuple[Order, ...], placements: tuple[Placement, ...], learned: Learned | None = None
-) -> BaseProgram:
-    """The program of list policies over these orders and placements; equal arguments give the same object."""
-    class_first = tuple(p.class_first for p in placements)
-    random = tuple(p.random for p in placements)
+    @property
+    def program(self) -> BaseProgram:
+        """One program for all list policies over the same orders and placements."""
+        return list_program(self.orders, self.placements)
 
-    def act(data: ListData, view: View, memory: ListMemory, key: jax.Array) -> tuple[jax.Array, ListMemory]:
-        """Owner [N, P] of every GPU for the coming round."""
-        now = order(data, view, memory)
-        known = ~view.changed & jnp.all(now.sequence == memory.sequence) & ~jnp.asarray(random)[data.placement]
-        # Admission and deterministic placement depend on the order and the running set alone: the same jobs in
-        # the same order get the same plan, and for sticky policies a plan is its own successor. Of learned ones
-        # this is the rule: as long as the order stands, nothing moves.
-        empty = jnp.full_like(view.owner, FREE)
-        return lax.cond(known, lambda *_: view.owner, complete, data, view, now, key, empty), now
-
-    def order(data: ListData, view: View, memory: ListMemory) -> ListMemory:
-        """What is remembered of this round: the scheduling order and the service history."""
-        history = _update_history(data, view, memory)
-        if learned is None:
-            return ListMemory(_sequence(orders, data, view, history, memory.sequence), history)
-        key, keep = learned(data.weights, view, history, _key(orders, data, view, history))
-        return ListMemory(_sorted(view, key, memory.sequence), history, keep)
-
-    def complete(data: ListData, view: View, memory: ListMemory, key: jax.Array, plan: jax.Array) -> jax.Array:
-        """The plan [N, P] with everything placed that this policy would add to it."""
-        sequence = memory.sequence
-        mine, intact = _beside(plan, view)
-        demand, running = jnp.where(mine, view.demand, 0)[sequence], (view.running & intact)[sequence]
-        free = jnp.sum(plan == FREE, dtype=jnp.int32)
-        admission = admit(demand, running & (demand > 0), free, data.sticky, data.backfill)
-        if memory.keep is not None:
-            admission = _keeping(admission, running & memory.keep[sequence])
-        by_class = jnp.asarray(class_first)[data.placement]
-        return _place(placements, data.placement, by_class, view, sequence, admission, plan, key)
-
-    return BaseProgram(_start, act, _grow, order, complete, _picks)
+    def bind(self, bank: Bank) -> ListData:
+        """Switch positions, and the service history of the bank."""
+        return ListData(
+            order=jnp.int32(self.orders.index(self.order)),
+            placement=jnp.int32(self.placements.index(self.placement)),
+            sticky=jnp.bool_(self.sticky),
+            backfill=jnp.bool_(self.backfill),
+            history=bank_history(bank),
+        )
 
 
-def _picks(data: ListData, demand: jax.Array, free: jax.Array) -> jax.Array:
-    """Jobs [W] that admission would take from a queue of `demand` [W], gangs that run not considered."""
+def bank_history(bank: Bank) -> History:
+    """Service that the train bank's jobs need on median GPUs, the penalty of gangs wider than a node included.
 
-    def look(left: tuple[jax.Array, jax.Array], n: jax.Array) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
-        free, going_on = left
-        fits = (n <= free) & going_on
-        return (jnp.where(fits, free - n, free), going_on & (fits | data.backfill)), fits & (n > 0)
-
-    return lax.scan(look, (free, jnp.bool_(True)), demand, unroll=PICKS_UNROLL)[1]
-
-
-def _beside(plan: jax.Array, view: View) -> tuple[jax.Array, jax.Array]:
-    """Slots [A] that the plan has not placed, and those whose present gang it leaves untouched."""
-    slots = view.demand.shape[0]
-    planned = jnp.where(plan == FREE, slots, plan).ravel()
-    unplaced = add(jnp.zeros(slots, jnp.int32), planned, jnp.ones_like(planned)) == 0
-    taken = jnp.where((view.owner == FREE) | (plan == FREE), slots, view.owner).ravel()
-    return unplaced, add(jnp.zeros(slots, jnp.int32), taken, jnp.ones_like(taken)) == 0
+    Without a train bank: an empty history that grows by the jobs that finish in the episode.
+    """
+    scenario = bank.scenarios[0]
+    known = bank.history or scenario.jobs
+    pairs = np.unique(np.stack([known.app_class, known.demand], axis=1), axis=0)
+    room = bucket(len(pairs) + 1, CELL_STEP) - 1
+    pairs = np.concatenate([pairs, np.full((room - len(pairs), 2), -1)]).astype(np.int32)
+    history = empty_history(pairs, online=bank.history is None)
+    if bank.history is None:
+        return history
+    rounds = _rounds_needed(bank.history, scenario)
+    return _add_finished(history, *map(jnp.asarray, (bank.history.app_class, bank.history.demand, rounds)))
 
 
-def _start(data: ListData, slots: int) -> ListMemory:
-    keep = None if data.weights is None else jnp.zeros(slots, bool)
-    return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=data.history, keep=keep)
+_add_finished = jax.jit(add_finished)
 
 
-def _grow(memory: ListMemory, slots: int) -> ListMemory:
-    # New arrivals make the next round sort anew, so that the old sequence is not needed.
-    keep = None if memory.keep is None else jnp.zeros(slots, bool)
-    return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=memory.history, keep=keep)
-
-
-def _update_history(data: ListData, view: View, memory: ListMemory) -> History:
-    ledger = view.ledger
-    return lax.cond(
-        data.history.online & (view.finished != memory.history.seen),
-        lambda: add_finished(data.history, ledger.app_class, ledger.demand, ledger.service),
-        lambda: memory.history,
-    )
-
-
-def _keeping(admission: Admission, keep: jax.Array) -> Admission:
-    """The same jobs run, and those of `keep` [A] that would be placed anew stay where they are."""
-    stay = admission.placed & keep
-    return replace(admission, kept=admission.kept | stay, placed=admission.placed & ~stay)
-
-
-def _sequence(
-    orders: tuple[Order, ...], data: ListData, view: View, history: History, previous: jax.Array
-) -> jax.Array:
-    """Slots in the order's sequence [A]."""
-    slot = jnp.arange(view.demand.shape[0], dtype=jnp.int32)
-    by_arrival = jnp.asarray([order.fixed for order in orders])[data.order] & ~jnp.any(view.promoted)
-    return lax.cond(by_arrival, lambda: slot, lambda: _sorted(view, _key(orders, data, view, history), previous))
-
-
-def _key(orders: tuple[Order, ...], data: ListData, view: View, history: History) -> jax.Array:
-    return lax.switch(data.order, [order.key for order in orders], view, history)
-
-
-def _sorted(view: View, key: jax.Array, previous: jax.Array) -> jax.Array:
-    """Slots in scheduling order [A]: promoted jobs, then by key, ties by arrival; empty slots last."""
-    slot = jnp.arange(view.demand.shape[0], dtype=jnp.int32)
-    group = jnp.where(slot >= view.count, 2, jnp.where(view.promoted, 0, 1)).astype(jnp.int32)
-    # Sorting is what a round spends most on, and often yesterday's order still stands.
-    stands = ~view.changed & _ascending(group[previous], key[previous], previous)
-    return lax.cond(stands, lambda: previous, lambda: sequence_of(group, key))
-
-
-def _ascending(group: jax.Array, key: jax.Array, slot: jax.Array) -> jax.Array:
-    """Whether the rows (group, key, slot) [A] are in strictly ascending order."""
-    same_group, same_key = group[:-1] == group[1:], key[:-1] == key[1:]
-    by_key = (key[:-1] < key[1:]) | (same_key & (slot[:-1] < slot[1:]))
-    return jnp.all((group[:-1] < group[1:]) | (same_group & by_key))
-
-
-def _place(
-    placements: tuple[Placement, ...],
-    placement: jax.Array,
-    by_class: jax.Array,
-    view: View,
-    sequence: jax.Array,
-    admission: Admission,
-    plan: jax.Array,
-    key: jax.Array,
-) -> jax.Array:
-    """Place the admitted jobs one after the other on what `plan` leaves free at their turn."""
-    capacity = sequence.shape[0]
-    position = jnp.arange(capacity, dtype=jnp.int32)
-    position_of = put(jnp.zeros(capacity, jnp.int32), sequence, position)
-
-    held = view.owner != FREE
-    holder = position_of[jnp.where(held, view.owner, 0)]
-    keeps = held & admission.kept[holder]
-    # Class-first placements see every stopped gang's GPUs at once; the others only those stopped by their turn.
-    released = jnp.where(held & ~by_class, admission.released_at[holder], ALWAYS_FREE)
-
-    group = jnp.where(by_class, view.app_class[sequence], 0)
-    turns = sequence_of(jnp.where(admission.placed, group, 2**30), position)
-    branches = [p.place for p in placements]
-
-    def step(i: jax.Array, owner: jax.Array) -> jax.Array:
-        at = turns[i]
-        slot = sequence[at]
-        free = (owner == FREE) & (released <= at)
-        lot = jax.random.fold_in(key, i)
-        gang = lax.switch(placement, branches, view.profile, view.app_class[slot], free, view.demand[slot], lot)
-        whole = (jnp.sum(gang) == view.demand[slot]) & ~jnp.any(gang & ~free)
-        return jnp.where(whole, jnp.where(gang, slot, owner), BROKEN)
-
-    placed = jnp.sum(admission.placed, dtype=jnp.int32)
-    return lax.fori_loop(0, placed, step, jnp.where(keeps, view.owner, plan))
+def _rounds_needed(jobs: Jobs, scenario: ClusterScenario) -> NDArray[np.int32]:
+    wide = jobs.demand > scenario.gpus_per_node
+    slowdown = np.where(wide, scenario.locality_penalty[jobs.app_class], 1.0)
+    return np.ceil(jobs.work_s * slowdown / scenario.round_s).astype(np.int32)

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from ...envs.cluster.view import View
-from ..types import Information
 from .gittins import History, gittins_index
+from .policy import Information
 
 Key = Callable[[View, History], jax.Array]
 

@@ -1,94 +1,40 @@
-"""ORDER+PLACEMENT[+sticky][+backfill] as a policy object."""
+"""What a cluster scheduling policy is: a name, what it may know, a host-side `bind` and a pure program."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import jax
-import jax.numpy as jnp
-import numpy as np
-from numpy.typing import NDArray
+from enum import StrEnum
+from typing import Any, Protocol
 
 from ...envs.cluster.bank import Bank
-from ...envs.cluster.base import BaseProgram
-from ...envs.cluster.world import bucket
-from ...scenarios.types import ClusterScenario, Jobs
-from ..types import Information
-from .gittins import History, add_finished, empty_history
-from .list_policy import ListData, list_program
-from .orders import Order
-from .placements import Placement
-
-CELL_STEP = 16
+from ...envs.cluster.episode import Program
 
 
-@dataclass(frozen=True)
-class ListPolicy:
-    """A list scheduler: an order, a placement, two habits.
+class Information(StrEnum):
+    """What a policy uses of the jobs."""
 
-    `orders` and `placements` are the switches of its program.
-    """
+    NON_CLAIRVOYANT = "non-clairvoyant"
+    CLAIRVOYANT = "clairvoyant"
+    """Uses true remaining work; never future arrivals."""
 
-    order: Order
-    placement: Placement
-    sticky: bool
-    backfill: bool
-    orders: tuple[Order, ...]
-    placements: tuple[Placement, ...]
+
+class Policy(Protocol):
+    """A scheduler. Policies that share a `program` share its compilation; their data are its arguments."""
 
     @property
     def name(self) -> str:
-        """The canonical name."""
-        habits = ["sticky"] * self.sticky + ["backfill"] * self.backfill
-        return "+".join([self.order.name, self.placement.name, *habits])
+        """What the rows of a result call it."""
+        ...
 
     @property
     def information(self) -> Information:
-        """What the order needs."""
-        return self.order.information
+        """What the view must show it."""
+        ...
 
     @property
-    def clairvoyant(self) -> bool:
-        """Whether it uses true remaining work."""
-        return self.information is Information.CLAIRVOYANT
+    def program(self) -> Program:
+        """Pure JAX: start and act."""
+        ...
 
-    @property
-    def program(self) -> BaseProgram:
-        """One program for all list policies over the same orders and placements."""
-        return list_program(self.orders, self.placements)
-
-    def bind(self, bank: Bank) -> ListData:
-        """Switch positions, and the service history of the bank."""
-        return ListData(
-            order=jnp.int32(self.orders.index(self.order)),
-            placement=jnp.int32(self.placements.index(self.placement)),
-            sticky=jnp.bool_(self.sticky),
-            backfill=jnp.bool_(self.backfill),
-            history=bank_history(bank),
-        )
-
-
-def bank_history(bank: Bank) -> History:
-    """Service that the train bank's jobs need on median GPUs, the penalty of gangs wider than a node included.
-
-    Without a train bank: an empty history that grows by the jobs that finish in the episode.
-    """
-    scenario = bank.scenarios[0]
-    known = bank.history or scenario.jobs
-    pairs = np.unique(np.stack([known.app_class, known.demand], axis=1), axis=0)
-    room = bucket(len(pairs) + 1, CELL_STEP) - 1
-    pairs = np.concatenate([pairs, np.full((room - len(pairs), 2), -1)]).astype(np.int32)
-    history = empty_history(pairs, online=bank.history is None)
-    if bank.history is None:
-        return history
-    rounds = _rounds_needed(bank.history, scenario)
-    return _add_finished(history, *map(jnp.asarray, (bank.history.app_class, bank.history.demand, rounds)))
-
-
-_add_finished = jax.jit(add_finished)
-
-
-def _rounds_needed(jobs: Jobs, scenario: ClusterScenario) -> NDArray[np.int32]:
-    wide = jobs.demand > scenario.gpus_per_node
-    slowdown = np.where(wide, scenario.locality_penalty[jobs.app_class], 1.0)
-    return np.ceil(jobs.work_s * slowdown / scenario.round_s).astype(np.int32)
+    def bind(self, bank: Bank) -> Any:
+        """Host side, once per bank: a pytree of arrays that the program gets as `data`."""
+        ...

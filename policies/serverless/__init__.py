@@ -1,1 +1,1 @@
-"""ESG for the serverless platform: SLO shares, path search, exact suffix tables. Host side, plain NumPy."""
+"""Schedulers of the serverless platform: what all of them know, and the catalog."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...envs.serverless.world import latency_ticks, to_ticks
-from ...scenarios.serverless import ServerlessScenario
+from ...scenarios.serverless.scenario import ServerlessScenario
 from ...scenarios.types import Floats
 from .costs import NO_PATH, in_units, job_cost_usd
 from .frontier import path_costs, suffix_tables

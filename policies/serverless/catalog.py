@@ -8,13 +8,13 @@ from typing import Any
 
 from ...scenarios.errors import unknown_name
 from ...scenarios.knobs import base_name, read_knobs
-from .esg import Candidates, Esg, NoPath
-from .fast_gshare import FastGShare
-from .infless import Infless
-from .orion import Search
-from .planners import AquatopePolicy, OrionPolicy
-from .plans import FixedPlan
-from .scheduler import Scheduler
+from .baselines.fast_gshare import FastGShare
+from .baselines.infless import Infless
+from .baselines.static_plan import FixedPlan
+from .esg.esg import Candidates, Esg, NoPath
+from .planning.orion import Search
+from .planning.schedulers import AquatopePolicy, OrionPolicy
+from .policy import Scheduler
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...envs.serverless.bank import Bank
 from ...envs.serverless.world import latency_ticks, to_ticks
-from ...scenarios.serverless import ServerlessScenario
+from ...scenarios.serverless.scenario import ServerlessScenario
 from ...scenarios.types import Floats, Ints
 from .costs import in_units, job_cost_usd
 from .slo import SloShares, share_slo

@@ -10,8 +10,8 @@ import varigym
 from varigym.agents.evaluation import metric_by_world
 from varigym.agents.vec_env import GpuClusterVecEnv
 from varigym.envs.cluster.bank import make_bank
-from varigym.envs.cluster.faces import GpuClusterEnv
-from varigym.envs.cluster.options import EnvOptions
+from varigym.envs.cluster.mdp.faces import GpuClusterEnv
+from varigym.envs.cluster.mdp.options import EnvOptions
 from worlds import SmallJob, small_scenario
 
 WORLDS = [small_scenario([SmallJob(10 * k, 1 + (k + w) % 9, 60 + 40 * k, k % 2) for k in range(5)]) for w in range(3)]

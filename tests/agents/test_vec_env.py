@@ -11,8 +11,8 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from varigym import InputError
 from varigym.agents.vec_env import GpuClusterVecEnv
 from varigym.envs.cluster.bank import make_bank
-from varigym.envs.cluster.faces import GpuClusterEnv
-from varigym.envs.cluster.options import EnvOptions
+from varigym.envs.cluster.mdp.faces import GpuClusterEnv
+from varigym.envs.cluster.mdp.options import EnvOptions
 from worlds import SmallJob, small_scenario
 
 WORLDS = [small_scenario([SmallJob(10 * k, 1 + (k + w) % 9, 60 + 40 * k, k % 2) for k in range(5)]) for w in range(3)]

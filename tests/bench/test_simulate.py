@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import varigym
-from varigym.policies.catalog import PLACEMENTS
+from varigym.policies.cluster.catalog import PLACEMENTS
 from varigym.policies.cluster.placements import Placement
 from varigym.scenarios.errors import InputError
 
@@ -51,15 +51,15 @@ def test_one_policy_may_be_named_without_a_list(tmp_path: Path) -> None:
 
 
 def test_compat_may_be_a_string_and_must_be_a_mode() -> None:
-    assert varigym.Platform(compat="artifact").compat is varigym.Compat.ARTIFACT  # type: ignore[arg-type]
+    assert varigym.ClusterPlatform(compat="artifact").compat is varigym.Compat.ARTIFACT  # type: ignore[arg-type]
     with pytest.raises(InputError, match="compat = 'artefact'; legal: paper, artifact"):
-        varigym.Platform(compat="artefact")  # type: ignore[arg-type]
+        varigym.ClusterPlatform(compat="artefact")  # type: ignore[arg-type]
 
 
 def test_a_trace_of_one_job(tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text("job_id,num_gpus,submit_time,duration,model\n0,1,5,100,vgg19\n")
-    (record,) = varigym.simulate(varigym.FromFiles(str(path)), "fifo+packed")  # type: ignore[arg-type]
+    (record,) = varigym.simulate(varigym.ClusterFiles(str(path)), "fifo+packed")  # type: ignore[arg-type]
     assert record.jobs.start_s.tolist() == [360.0]
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import varigym
 from varigym.envs.cluster.bank import make_bank
-from varigym.envs.cluster.faces import GpuClusterEnv, GpuClusterVectorEnv
-from varigym.envs.cluster.options import EnvOptions
+from varigym.envs.cluster.mdp.faces import GpuClusterEnv, GpuClusterVectorEnv
+from varigym.envs.cluster.mdp.options import EnvOptions
 from worlds import SmallJob, small_scenario
 
 WORLDS = [small_scenario([SmallJob(37 * k, 1 + (k + w) % 9, 60 + 50 * k, k % 2) for k in range(4)]) for w in range(3)]

@@ -14,10 +14,10 @@ from gymnasium.vector import AutoresetMode
 from varigym import InputError
 from varigym.agents.vec_env import SchedulingVecEnv
 from varigym.envs.core import pytree
-from varigym.envs.gym import SchedulingEnv
+from varigym.envs.faces.gym import SchedulingEnv
+from varigym.envs.faces.vector import SchedulingVectorEnv
 from varigym.envs.options import IllegalAction
 from varigym.envs.process import Column, EveryActionTakesTime, Step
-from varigym.envs.vector import SchedulingVectorEnv
 
 
 @pytree

@@ -11,17 +11,17 @@ from importlib.metadata import version
 import jax
 import jax.numpy as jnp
 import pytest
-from varigym.bench.kinds import CLUSTER, SERVERLESS
+from varigym.bench.catalog import CLUSTER, SERVERLESS
 from varigym.bench.simulate import build_worlds
 from varigym.envs.cluster import episode as cluster_episode
 from varigym.envs.serverless import episode as serverless_episode
-from varigym.policies.catalog import find_policy
+from varigym.policies.cluster.catalog import find_policy
 from varigym.policies.cluster.index_net import LearnedIndex, untrained
+from varigym.policies.cluster.policy import Policy
 from varigym.policies.serverless.catalog import find_scheduler
-from varigym.policies.serverless.learned_esg import LearnedEsg
-from varigym.policies.serverless.learned_esg import untrained as untrained_esg
-from varigym.policies.serverless.scheduler import Scheduler
-from varigym.policies.types import Policy
+from varigym.policies.serverless.esg.learned import LearnedEsg
+from varigym.policies.serverless.esg.learned import untrained as untrained_esg
+from varigym.policies.serverless.policy import Scheduler
 from varigym.scenarios.catalog import HELD_OUT, find_serverless, find_source
 
 pytestmark = pytest.mark.skipif(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import gcd
 
 import numpy as np
-from varigym.scenarios.serverless import ServerlessScenario
+from varigym.scenarios.serverless.scenario import ServerlessScenario
 
 TICKS_PER_MS = 100
 

@@ -23,7 +23,7 @@ from reference.serverless_parts import (
     to_ticks,
     walk_order,
 )
-from varigym.scenarios.serverless import ServerlessScenario
+from varigym.scenarios.serverless.scenario import ServerlessScenario
 
 TICKS_PER_S = 100_000
 S_PER_H = 3600.0

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from reference.serverless_parts import walk_order
 from reference.serverless_reference import ReferenceWorld
-from varigym.scenarios.configs import ConfigGrid
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import TRANSFERS, Scan, ServerlessScenario, Transfer
-from varigym.scenarios.workflows import Function, Workflow, chain
+from varigym.scenarios.serverless.configs import ConfigGrid
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import TRANSFERS, Scan, ServerlessScenario, Transfer
+from varigym.scenarios.serverless.workflows import Function, Workflow, chain
 
 GRID = ConfigGrid(batches=(1, 2), vcpus=(1, 2), vgpus=(1, 2))
 ONE, ONE_WIDE, TWO = 0, 3, 4  # (batch, vCPU, vGPU) = (1, 1, 1), (1, 2, 2), (2, 1, 1)

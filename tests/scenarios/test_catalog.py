@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from varigym.scenarios.catalog import CLUSTER, HELD_OUT, TRAIN, VALIDATION, find_scenario, find_serverless, knobs
+from varigym.scenarios.cluster.scenario import ClusterScenario, Compat, make_jobs, with_tracked
+from varigym.scenarios.cluster.source import Source
 from varigym.scenarios.errors import InputError
-from varigym.scenarios.source import Source
-from varigym.scenarios.types import ClusterScenario, Compat, make_jobs, with_tracked
 
 Change = Callable[[ClusterScenario], ClusterScenario]
 

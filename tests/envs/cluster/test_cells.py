@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from varigym.envs.cluster import allocation
-from varigym.envs.cluster.cells import gang_of, legal_cells
+from varigym.envs.cluster.mdp.cells import gang_of, legal_cells
 from varigym.envs.cluster.world import make_profile
 from worlds import GPUS, LEVELS, NODES, PER_NODE, SmallJob, small_scenario
 

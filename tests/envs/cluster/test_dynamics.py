@@ -9,8 +9,8 @@ import pytest
 from varigym.bench.simulate import simulate
 from varigym.envs.cluster import episode
 from varigym.envs.cluster.record import Record
-from varigym.policies.catalog import find_policy
-from varigym.scenarios.types import ClusterScenario, Compat, with_tracked
+from varigym.policies.cluster.catalog import find_policy
+from varigym.scenarios.cluster.scenario import ClusterScenario, Compat, with_tracked
 from worlds import GPUS, SmallJob, gangs, small_scenario, steps
 
 

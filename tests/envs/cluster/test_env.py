@@ -11,14 +11,14 @@ import pytest
 from reference.cluster_reference import RefJob
 from reference.cluster_reference import pal as reference_pal
 from varigym.bench.simulate import simulate
-from varigym.envs.cluster.env import EnvState
-from varigym.envs.cluster.faces import GpuClusterEnv
-from varigym.envs.cluster.observation import SLOT_FEATURES
+from varigym.envs.cluster.mdp.env import EnvState
+from varigym.envs.cluster.mdp.faces import GpuClusterEnv
+from varigym.envs.cluster.mdp.observation import SLOT_FEATURES
 from varigym.envs.cluster.state import FREE
 from varigym.envs.cluster.world import horizon_round
-from varigym.envs.programs import TERMINATED, TRUNCATED
+from varigym.envs.lanes.programs import TERMINATED, TRUNCATED
 from varigym.registration import make_cluster
-from varigym.scenarios.types import ClusterScenario, Compat
+from varigym.scenarios.cluster.scenario import ClusterScenario, Compat
 from worlds import CLASSES, GPUS, LEVELS, PER_NODE, SmallJob, Worlds, as_reference, gangs, small_scenario
 
 WORLDS, BINS = 4, 4

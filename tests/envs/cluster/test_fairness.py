@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from varigym.bench.simulate import simulate
-from varigym.envs.cluster.faces import GpuClusterEnv
+from varigym.envs.cluster.mdp.faces import GpuClusterEnv
 from varigym.envs.cluster.metrics import metrics_of
 from varigym.envs.cluster.record import Record
 from varigym.envs.cluster.world import horizon_round
 from varigym.registration import make_cluster
-from varigym.scenarios.types import ClusterScenario
+from varigym.scenarios.cluster.scenario import ClusterScenario
 from worlds import SmallJob, Worlds, small_scenario
 
 FLAT = (1.0, 1.0)

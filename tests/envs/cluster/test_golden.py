@@ -12,9 +12,9 @@ import pytest
 from varigym.bench.simulate import build_worlds, run_policy
 from varigym.envs.cluster.metrics import metrics_of
 from varigym.envs.cluster.record import Record
-from varigym.policies.catalog import find_policy
-from varigym.scenarios.source import FromFiles, Platform
-from varigym.scenarios.types import Compat
+from varigym.policies.cluster.catalog import find_policy
+from varigym.scenarios.cluster.scenario import Compat
+from varigym.scenarios.cluster.source import ClusterFiles, ClusterPlatform
 from worlds import gangs, steps
 
 PLACEMENTS = {
@@ -36,11 +36,11 @@ DRAWN = [run for run in RUNS if "Random" in run[2]]
 
 
 @cache
-def source(shared: Path, workload: int) -> FromFiles:
-    return FromFiles(
+def source(shared: Path, workload: int) -> ClusterFiles:
+    return ClusterFiles(
         trace=shared / f"data/pal_sia_philly_workloads/original/workload-{workload}.csv",
         pm_scores=shared / "golden/pal/pm_scores_64gpu_seed42.csv",
-        platform=Platform(round_s=360.0, locality_penalty=1.7, compat=Compat.ARTIFACT),
+        platform=ClusterPlatform(round_s=360.0, locality_penalty=1.7, compat=Compat.ARTIFACT),
     )
 
 

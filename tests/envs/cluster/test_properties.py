@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from varigym.bench.simulate import simulate
 from varigym.envs.cluster.state import FREE, NEVER
-from varigym.policies.catalog import find_policy, policy_names
-from varigym.scenarios.types import ClusterScenario
+from varigym.policies.cluster.catalog import find_policy, policy_names
+from varigym.scenarios.cluster.scenario import ClusterScenario
 from worlds import GPUS, LEVELS, PER_NODE, scaled, scenarios, steps
 
 ANY_POLICY = st.sampled_from(policy_names())

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.cluster_reference import simulate as reference
 from varigym.bench.simulate import simulate
-from varigym.policies.catalog import find_policy
-from varigym.scenarios.types import ClusterScenario
+from varigym.policies.cluster.catalog import find_policy
+from varigym.scenarios.cluster.scenario import ClusterScenario
 from worlds import as_reference, gangs, scenarios, steps
 
 ORDERS = ("fifo", "las", "las-2d", "srtf", "srsf", "sqrt")

@@ -9,10 +9,10 @@ from varigym.envs.serverless.bank import Bank, make_bank
 from varigym.envs.serverless.episode import FIRST_PLACES, run_episodes
 from varigym.envs.serverless.record import Record, make_record
 from varigym.policies.serverless.catalog import find_scheduler
-from varigym.scenarios.configs import ConfigGrid
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import TRANSFERS, ServerlessScenario
-from varigym.scenarios.workflows import Function, Workflow
+from varigym.scenarios.serverless.configs import ConfigGrid
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import TRANSFERS, ServerlessScenario
+from varigym.scenarios.serverless.workflows import Function, Workflow
 
 REQUESTS, SEEDS = 4000, 5
 SERVICE_MS, LOAD = 100.0, 0.5

@@ -14,10 +14,10 @@ from varigym.envs.serverless.dispatch import Site, dispatchable, invoker_for, le
 from varigym.envs.serverless.dynamics import point
 from varigym.envs.serverless.state import EMPTY, State, World
 from varigym.envs.serverless.world import rows, walk_of
-from varigym.scenarios.configs import ConfigGrid
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import ServerlessScenario
-from varigym.scenarios.workflows import Function, Workflow, chain
+from varigym.scenarios.serverless.configs import ConfigGrid
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import ServerlessScenario
+from varigym.scenarios.serverless.workflows import Function, Workflow, chain
 
 GRID = ConfigGrid((1, 2), (1, 2), (1, 2, 4))
 NOBODY = None

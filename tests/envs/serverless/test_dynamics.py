@@ -12,7 +12,7 @@ from reference.serverless_parts import Task
 from reference.serverless_reference import ReferenceWorld
 from serverless_steps import Moment, Shape, enlarged, is_over, moment, start, step, task_log, world_of
 from serverless_worlds import STRUCTURES, random_policy, random_world
-from varigym.scenarios.serverless import Scan, ServerlessScenario
+from varigym.scenarios.serverless.scenario import Scan, ServerlessScenario
 
 FORKS, CHAINS = 6, 4
 """Structures whose workflows fork and join, and whose workflows are chains: two compilations."""

@@ -11,11 +11,11 @@ from reference.serverless_reference import ReferenceWorld
 from serverless_small import CHAIN, MADE, WORLDS, Given, go_on, legal, make, same, small_world
 from serverless_worlds import random_policy
 from varigym import InputError
-from varigym.envs.serverless.faces import ServerlessGpuEnv
-from varigym.envs.serverless.observation import CONFIG_FEATURES, QUEUE_FEATURES
+from varigym.envs.serverless.mdp.faces import ServerlessGpuEnv
+from varigym.envs.serverless.mdp.observation import CONFIG_FEATURES, QUEUE_FEATURES
 from varigym.envs.serverless.record import Record
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import ServerlessScenario
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import ServerlessScenario
 
 TICKS_PER_S, TICKS_PER_MS = 100_000, 100
 

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from serverless_small import FORK, MADE, REQUESTS, STEP_INFO, WORLDS, episode, go_on, legal, make, same, source
 from varigym import InputError
 from varigym.agents.vec_env import ServerlessGpuVecEnv
-from varigym.envs.serverless.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
+from varigym.envs.serverless.mdp.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
 from varigym.envs.serverless.metrics import METRICS
 from varigym.registration import SERVERLESS
 

@@ -10,10 +10,10 @@ from varigym.envs.metric import Better
 from varigym.envs.serverless.episode import Outcome
 from varigym.envs.serverless.metrics import METRICS, details_of, metrics_of
 from varigym.envs.serverless.record import Record, make_record
-from varigym.scenarios.configs import ConfigGrid
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import Prices, ServerlessScenario
-from varigym.scenarios.workflows import Function, Workflow
+from varigym.scenarios.serverless.configs import ConfigGrid
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import Prices, ServerlessScenario
+from varigym.scenarios.serverless.workflows import Function, Workflow
 
 SECOND = 100_000
 """Ticks."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from serverless_small import FORK, make, small_world
-from varigym.envs.serverless.observation import CONFIG_FEATURES, QUEUE_FEATURES
-from varigym.envs.serverless.platform_features import INVOKER_FEATURES
+from varigym.envs.serverless.mdp.observation import CONFIG_FEATURES, QUEUE_FEATURES
+from varigym.envs.serverless.mdp.platform_features import INVOKER_FEATURES
 from varigym.envs.serverless.world import cheapest_usd, latency_ticks, stages_left, usd_per_tick
 from varigym.registration import make_serverless
 

@@ -12,7 +12,7 @@ from serverless_small import CHAIN, FORK, small_world, source
 from varigym import InputError
 from varigym.agents.vec_env import ServerlessGpuVecEnv
 from varigym.envs.serverless.bank import make_bank
-from varigym.envs.serverless.faces import ServerlessGpuEnv
+from varigym.envs.serverless.mdp.faces import ServerlessGpuEnv
 from varigym.registration import SERVERLESS, make_serverless_bank
 
 NAN = float("nan")

@@ -17,7 +17,7 @@ from varigym.envs.serverless.episode import Outcome, begin, go_on, outcome_of
 from varigym.envs.serverless.metrics import metrics_of
 from varigym.envs.serverless.record import NOBODY, Record, make_record
 from varigym.envs.serverless.view import Decision, View
-from varigym.scenarios.serverless import ServerlessScenario
+from varigym.scenarios.serverless.scenario import ServerlessScenario
 
 SEEDS = range(60)
 

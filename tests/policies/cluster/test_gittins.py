@@ -14,11 +14,11 @@ from varigym.envs.cluster.bank import make_bank
 from varigym.envs.cluster.dynamics import initial_state
 from varigym.envs.cluster.view import View, observe
 from varigym.envs.cluster.world import prepare
-from varigym.policies.catalog import find_policy
+from varigym.policies.cluster.catalog import find_policy
 from varigym.policies.cluster.gittins import GRID, MIN_FINISHED, History, add_finished, empty_history, gittins_index
-from varigym.policies.cluster.policy import bank_history
+from varigym.policies.cluster.list_policy import bank_history
 from varigym.scenarios.catalog import find_scenario
-from varigym.scenarios.types import ClusterScenario
+from varigym.scenarios.cluster.scenario import ClusterScenario
 from worlds import SmallJob, scenarios, small_scenario
 
 PAIRS = np.array([[0, 1], [1, 4]], np.int32)

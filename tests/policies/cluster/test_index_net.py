@@ -16,7 +16,7 @@ from varigym.envs.cluster.dynamics import initial_state
 from varigym.envs.cluster.episode import run_episodes
 from varigym.envs.cluster.view import View, observe
 from varigym.envs.cluster.world import prepare
-from varigym.policies.catalog import find_policy
+from varigym.policies.cluster.catalog import find_policy
 from varigym.policies.cluster.gittins import add_finished, empty_history
 from varigym.policies.cluster.index_features import (
     FEATURES,
@@ -28,8 +28,8 @@ from varigym.policies.cluster.index_features import (
     outlook,
 )
 from varigym.policies.cluster.index_net import KEEP, LearnedIndex, learned_index, untrained
+from varigym.scenarios.cluster.scenario import ClusterScenario
 from varigym.scenarios.errors import InputError
-from varigym.scenarios.types import ClusterScenario
 from worlds import SmallJob, Worlds, scenarios, small_scenario
 
 EXPERTS = [

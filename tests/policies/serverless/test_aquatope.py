@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from varigym.policies.serverless import aquatope
-from varigym.policies.serverless.aquatope import AquatopePlan, AquatopeSettings, aquatope_plans, plan_aquatope
-from varigym.policies.serverless.plan_cache import CacheNotice, cache_folder
-from varigym.policies.serverless.planning import PlanProblem
-from varigym.policies.serverless.trials import Trials
-from varigym.scenarios.configs import GRIDS, ConfigGrid
+from varigym.policies.serverless.planning import aquatope
+from varigym.policies.serverless.planning.aquatope import AquatopePlan, AquatopeSettings, aquatope_plans, plan_aquatope
+from varigym.policies.serverless.planning.cache import CacheNotice, cache_folder
+from varigym.policies.serverless.planning.problem import PlanProblem
+from varigym.policies.serverless.planning.trials import Trials
 from varigym.scenarios.errors import InputError
-from varigym.scenarios.noise import Noise
-from varigym.scenarios.profiles.functions import FUNCTIONS
-from varigym.scenarios.workflows import chain
+from varigym.scenarios.serverless.configs import GRIDS, ConfigGrid
+from varigym.scenarios.serverless.noise import Noise
+from varigym.scenarios.serverless.profiles.functions import FUNCTIONS
+from varigym.scenarios.serverless.workflows import chain
 
 needs_botorch = pytest.mark.skipif(find_spec("botorch") is None, reason="the extra `aquatope` is not installed")
 EXACT = Noise(0.0, 0.0)
@@ -113,7 +113,7 @@ def test_without_a_feasible_point_the_least_latency_is_kept() -> None:
 
 
 def test_a_straggler_among_smooth_measurements_is_an_anomaly() -> None:
-    surrogate = pytest.importorskip("varigym.policies.serverless.surrogate")
+    surrogate = pytest.importorskip("varigym.policies.serverless.planning.surrogate")
     points = np.random.default_rng(0).random((40, 2))
     cost = 1 + points[:, 0] + 0.01 * np.random.default_rng(1).standard_normal(40)
     excess = points[:, 1] - 0.5 + 0.01 * np.random.default_rng(2).standard_normal(40)
@@ -127,7 +127,7 @@ def test_a_straggler_among_smooth_measurements_is_an_anomaly() -> None:
 
 
 def test_proposals_go_where_it_is_cheap_and_in_time() -> None:
-    surrogate = pytest.importorskip("varigym.policies.serverless.surrogate")
+    surrogate = pytest.importorskip("varigym.policies.serverless.planning.surrogate")
     points = np.random.default_rng(0).random((40, 2))
     both = surrogate.Surrogates(iterations=50, draws=32, seed=0)
     both.fit(points, points[:, 0], 0.5 - points[:, 0])  # cheaper to the left, in time only to the right of 0.5
@@ -226,7 +226,7 @@ def test_without_the_library_the_error_says_how_to_get_it(
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
         return real(name, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.delitem(sys.modules, "varigym.policies.serverless.surrogate", raising=False)
+    monkeypatch.delitem(sys.modules, "varigym.policies.serverless.planning.surrogate", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match=r"pip install -c constraints.txt 'varigym\[aquatope\]'"):
         plan_aquatope(problem)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from varigym.envs.serverless.bank import Bank, make_bank
 from varigym.envs.serverless.view import Decision, View
+from varigym.policies.serverless.baselines.infless import efficiency
+from varigym.policies.serverless.baselines.static_plan import PlanData, follow
 from varigym.policies.serverless.catalog import find_scheduler
-from varigym.policies.serverless.infless import efficiency
-from varigym.policies.serverless.plans import PlanData, follow
-from varigym.scenarios.configs import GRIDS, ConfigGrid
 from varigym.scenarios.errors import InputError
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import ServerlessScenario
-from varigym.scenarios.workflows import Function, Workflow, chain
+from varigym.scenarios.serverless.configs import GRIDS, ConfigGrid
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import ServerlessScenario
+from varigym.scenarios.serverless.workflows import Function, Workflow, chain
 
 # (batch, vCPU, vGPU)     111    112    121    122    211    212    221    222
 LATENCY_MS = np.array([100.0, 60.0, 90.0, 54.0, 120.0, 80.0, 110.0, 72.0])

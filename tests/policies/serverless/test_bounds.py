@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import varigym
 from varigym.policies.serverless.bounds import oracle_usd, oracle_usd_per_request
-from varigym.scenarios.configs import ConfigGrid
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import Prices, ServerlessScenario
-from varigym.scenarios.workflows import Function, Workflow, chain
+from varigym.scenarios.serverless.configs import ConfigGrid
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import Prices, ServerlessScenario
+from varigym.scenarios.serverless.workflows import Function, Workflow, chain
 
 GRID = ConfigGrid((1, 2), (1,), (1, 2))
 PRICES = Prices(usd_per_vcpu_h=0.0, usd_per_vgpu_h=36.0)  # 0.01 USD per vGPU-second

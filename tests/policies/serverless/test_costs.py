@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from varigym.policies.serverless.costs import NO_PATH, in_units, job_cost_usd
-from varigym.policies.serverless.fallback import best_effort, give_up
+from varigym.policies.serverless.esg.fallback import best_effort, give_up
 
 BATCH, VCPU, VGPU = (np.array(axis, np.int32) for axis in ([1, 1, 4, 4], [1, 8, 1, 8], [1, 7, 1, 7]))
 

@@ -8,15 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from path_spaces import all_paths, costs_by_first, random_space, random_visit, tables_of
 from varigym.policies.serverless.costs import NO_PATH
-from varigym.policies.serverless.frontier import (
-    FAR,
-    first_configurations,
-    first_of_paths,
-    path_costs,
-    suffix_tables,
-)
+from varigym.policies.serverless.esg.search import Search
+from varigym.policies.serverless.frontier import FAR, first_configurations, first_of_paths, path_costs, suffix_tables
 from varigym.policies.serverless.paths import LaterBatch, PathSpace
-from varigym.policies.serverless.search import Search
 from varigym.policies.serverless.skyband import merge, running_smallest, skyband, steps_of
 
 POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=25)

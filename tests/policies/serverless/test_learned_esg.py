@@ -14,7 +14,7 @@ import pytest
 from jax import lax
 from serverless_schedulers import decisions, record_of
 from serverless_small import CHAIN, FORK, small_world
-from varigym.bench.serverless_suites import SETTINGS
+from varigym.bench.serverless.benchmarks import SETTINGS
 from varigym.envs.serverless.bank import make_bank, padded
 from varigym.envs.serverless.decisions import decide
 from varigym.envs.serverless.dispatch import site_of
@@ -24,9 +24,10 @@ from varigym.envs.serverless.view import View, observe
 from varigym.envs.serverless.world import rows
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.costs import NO_PATH
-from varigym.policies.serverless.esg import Esg
-from varigym.policies.serverless.esg_features import FEATURES, NAMES, esg_features
-from varigym.policies.serverless.esg_levers import (
+from varigym.policies.serverless.esg.esg import Esg
+from varigym.policies.serverless.esg.features import FEATURES, NAMES, esg_features
+from varigym.policies.serverless.esg.learned import LearnedData, LearnedEsg, choose, levers, untrained
+from varigym.policies.serverless.esg.levers import (
     BUSY,
     GAIN,
     LATENESS,
@@ -38,13 +39,12 @@ from varigym.policies.serverless.esg_levers import (
     holds,
     tilted,
 )
-from varigym.policies.serverless.learned_esg import LearnedData, LearnedEsg, choose, levers, untrained
-from varigym.policies.serverless.scoring import choose as choose_esg
-from varigym.policies.serverless.scoring import target
+from varigym.policies.serverless.esg.scoring import choose as choose_esg
+from varigym.policies.serverless.esg.scoring import target
 from varigym.scenarios.catalog import HELD_OUT, find_serverless
 from varigym.scenarios.errors import InputError
-from varigym.scenarios.serverless import ServerlessScenario
-from varigym.scenarios.serverless_source import ServerlessSynthetic
+from varigym.scenarios.serverless.scenario import ServerlessScenario
+from varigym.scenarios.serverless.source import ServerlessSynthetic
 
 SHORT = {"warmup_s": 0.0, "measured_s": 3.0, "drain_s": 1.0}
 

@@ -7,15 +7,15 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from varigym.policies.serverless.endtoend import LatencyModel
-from varigym.policies.serverless.orion import Search, plan_orion, steps
-from varigym.policies.serverless.planning import PlanProblem
-from varigym.scenarios.configs import GRIDS, ConfigGrid
+from varigym.policies.serverless.planning.endtoend import LatencyModel
+from varigym.policies.serverless.planning.orion import Search, plan_orion, steps
+from varigym.policies.serverless.planning.problem import PlanProblem
 from varigym.scenarios.errors import InputError
-from varigym.scenarios.noise import Noise
-from varigym.scenarios.profiles.functions import FUNCTIONS
+from varigym.scenarios.serverless.configs import GRIDS, ConfigGrid
+from varigym.scenarios.serverless.noise import Noise
+from varigym.scenarios.serverless.profiles.functions import FUNCTIONS
+from varigym.scenarios.serverless.workflows import chain, longest_path
 from varigym.scenarios.types import Floats
-from varigym.scenarios.workflows import chain, longest_path
 
 EXACT = Noise(0.0, 0.0)
 TINY = ConfigGrid((1, 2), (1, 2), (1, 2))

@@ -14,15 +14,21 @@ from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
-from varigym.policies.serverless import plan_ahead
-from varigym.policies.serverless.aquatope import AquatopePlan, AquatopeSettings, aquatope_plans, keep, plan_path
 from varigym.policies.serverless.catalog import find_scheduler
-from varigym.policies.serverless.plan_ahead import make_plans
-from varigym.policies.serverless.plan_cache import CacheNotice
-from varigym.policies.serverless.planning import PlanProblem
+from varigym.policies.serverless.planning import ahead as plan_ahead
+from varigym.policies.serverless.planning.ahead import make_plans
+from varigym.policies.serverless.planning.aquatope import (
+    AquatopePlan,
+    AquatopeSettings,
+    aquatope_plans,
+    keep,
+    plan_path,
+)
+from varigym.policies.serverless.planning.cache import CacheNotice
+from varigym.policies.serverless.planning.problem import PlanProblem
 from varigym.scenarios.catalog import find_serverless
-from varigym.scenarios.configs import ConfigGrid
-from varigym.scenarios.workflows import chain
+from varigym.scenarios.serverless.configs import ConfigGrid
+from varigym.scenarios.serverless.workflows import chain
 
 SHORT = AquatopeSettings(initial=4, rounds=1, pool=64)
 GRID = ConfigGrid((1, 2), (1, 2), (1, 2))
@@ -138,5 +144,5 @@ def test_an_interrupt_ends_all_processes_at_once() -> None:
 
 
 def test_a_planning_process_needs_no_jax() -> None:
-    code = "import sys, varigym.policies.serverless.plan_ahead\nassert 'jax' not in sys.modules"
+    code = "import sys, varigym.policies.serverless.planning.ahead\nassert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

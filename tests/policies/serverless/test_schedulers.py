@@ -12,12 +12,12 @@ from serverless_schedulers import decisions, record_of
 from serverless_steps import is_over, task_log
 from varigym.envs.serverless.bank import Bank, make_bank
 from varigym.envs.serverless.state import State
-from varigym.policies.serverless.aquatope import MISSING
 from varigym.policies.serverless.catalog import SCHEDULERS, find_scheduler, knobs
-from varigym.policies.serverless.scheduler import Scheduler
+from varigym.policies.serverless.planning.aquatope import MISSING
+from varigym.policies.serverless.policy import Scheduler
 from varigym.scenarios.catalog import find_serverless
 from varigym.scenarios.errors import InputError
-from varigym.scenarios.serverless import ServerlessScenario
+from varigym.scenarios.serverless.scenario import ServerlessScenario
 
 QUICK = {"aquatope": "aquatope:plans=1:runs=1"}
 """Variants that say the same in less time."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from path_spaces import all_paths, random_space, random_visit
+from varigym.policies.serverless.esg.search import Search
 from varigym.policies.serverless.paths import LaterBatch, PathSpace
-from varigym.policies.serverless.search import Search
 
 PIPELINE = PathSpace(
     time=np.array([[10, 6, 14, 9], [10, 6, 14, 9]], np.int32),

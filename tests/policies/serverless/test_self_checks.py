@@ -17,8 +17,8 @@ from varigym.envs.serverless.record import Record
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.tables import platform_tables
 from varigym.scenarios.catalog import find_serverless
-from varigym.scenarios.requests import make_requests
-from varigym.scenarios.serverless import ServerlessScenario
+from varigym.scenarios.serverless.requests import make_requests
+from varigym.scenarios.serverless.scenario import ServerlessScenario
 
 APART_MS = 20_000.0
 """Longer than any request takes."""

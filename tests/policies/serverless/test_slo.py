@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from varigym.policies.serverless.dominators import (
-    Edge,
-    Parallel,
-    Tangle,
-    dominator_tree,
-    dominators,
-    reduce_workflow,
-)
+from varigym.policies.serverless.dominators import Edge, Parallel, Tangle, dominator_tree, dominators, reduce_workflow
 from varigym.policies.serverless.slo import average_normalised_length, share_slo, tangle_spans
 
 SR, SEG, DEB, CLS, BG, DEP = 86, 293, 319, 147, 1047, 828

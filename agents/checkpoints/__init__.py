@@ -1,0 +1,1 @@
+"""Checkpoints: weights and facts on disk, and the policies that they are."""

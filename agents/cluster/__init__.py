@@ -1,0 +1,1 @@
+"""What learning needs of the training cluster."""

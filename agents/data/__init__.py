@@ -1,0 +1,1 @@
+"""Demonstrations of experts as data sets."""

@@ -1,0 +1,1 @@
+"""Networks in torch, and the same in JAX for whole episodes."""

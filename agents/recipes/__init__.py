@@ -1,0 +1,1 @@
+"""Recipes: each is a learner, read from top to bottom."""

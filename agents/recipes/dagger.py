@@ -1,0 +1,185 @@
+"""Imitation as a run in a folder: masked behaviour cloning, and DAgger (Ross, Gordon, Bagnell 2011) after it.
+
+A clone errs, comes to states that its teacher never saw, and errs more. So in every further round the clone acts, the
+teacher says of each state that it comes to what it would have done, and the clone learns from all data so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ...scenarios.catalog import TRAIN, VALIDATION
+from ...scenarios.errors import InputError
+from ..checkpoints.checkpoint import Checkpoint, Training
+from ..checkpoints.policies import scorer_checkpoint
+from ..data.dataset import Dataset, joined, load_dataset, record, refuse_unlike, save_dataset
+from ..networks.jax_networks import arrays_of
+from ..networks.torch_networks import scorer_for
+from ..runs.folder import RunFolder, Saved
+from ..task import Classroom
+from .fitting import Fit, FitOptions, soft_targets, watch
+from .options import ImitateOptions
+
+RECIPE = "imitate"
+DATA = "data.npz"
+LEAST_BATCH = 8
+"""States of a gradient step, however few there are."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one pass over the data came to."""
+
+    number: int
+    """Passes so far, of all rounds."""
+    round: int
+    last: bool
+    """The last one of its round."""
+    steps: int
+    """In the data."""
+    loss: float
+    agreement: float
+    """On states of validation worlds in which there is a choice."""
+    entropy: float
+    steps_per_s: float
+
+
+def run_imitation(
+    room: Classroom,
+    options: ImitateOptions,
+    out: Path,
+    resume: bool = False,
+    data: Dataset | None = None,
+    report: Callable[[Epoch], None] = lambda epoch: None,
+) -> Checkpoint:
+    """Imitate the teacher of `room` in folder `out`, which holds the data too; `data` instead of its first episodes.
+
+    With `resume` an interrupted run goes on, and ends with the weights of one that was not. Raises `InputError`.
+    """
+    folder = _folder(room, options, out)
+    if data is not None:
+        refuse_unlike(data, room.facts)  # before anything is written
+    saved = folder.open(resume)
+    data = _data(room, options, out, data)
+    shown = int(saved.facts["shown"]) if saved else len(data.seeds)
+    seen = record(room, range(VALIDATION.first, VALIDATION.first + options.validation_worlds), most=options.most)
+    kind = room.env([TRAIN.first]).kind
+    torch.manual_seed(options.seed)
+    network = scorer_for(kind.process, options.width)
+    if saved:
+        _load(network, saved)
+    log = _scalars(folder.logs, saved.done if saved else 0)
+    made: Checkpoint | None = None
+    for number in range(saved.done // options.epochs if saved else 0, options.dagger + 1):
+        if len(data.seeds) < shown + number * options.episodes:
+            data = joined(data, record(room, _seeds(options, number), _follow(network), options.most))
+            save_dataset(out / DATA, data)
+        fit = Fit(network, data.parts, _target(data, options), _fit_options(options, number, len(data)))
+        if saved and saved.done % options.epochs:
+            fit.restore(saved.arrays, saved.done % options.epochs)
+        saved = None
+        while fit.epoch < options.epochs:
+            epoch = _epoch(fit, number, options, seen, room.choice)
+            made = scorer_checkpoint(kind, arrays_of(network), _training(room, options, epoch))
+            total = (options.dagger + 1) * options.epochs
+            folder.save(Saved(epoch.number, total, fit.arrays(), {"shown": shown}), made)
+            log(epoch)
+            report(epoch)
+    if made is None:
+        raise InputError(f"{out}: no epoch is left to run")
+    return made
+
+
+def complete_imitation(room: Classroom, options: ImitateOptions, out: Path) -> Checkpoint:
+    """`run_imitation`, or what it came to where it is finished already (`RunFolder.complete`)."""
+    return _folder(room, options, out).complete(lambda resume: run_imitation(room, options, out, resume))
+
+
+def _folder(room: Classroom, options: ImitateOptions, out: Path) -> RunFolder:
+    return RunFolder(out, {"recipe": RECIPE, **room.facts, **asdict(options)})
+
+
+def _data(room: Classroom, options: ImitateOptions, out: Path, given: Dataset | None) -> Dataset:
+    """What an interrupted run had, what is given, or the teacher's own episodes."""
+    path = out / DATA
+    if path.exists():
+        kept = load_dataset(path)
+        refuse_unlike(kept, room.facts)
+        return kept
+    data = given or record(room, _seeds(options, 0), most=options.most)
+    save_dataset(path, data)
+    return data
+
+
+def _seeds(options: ImitateOptions, number: int) -> list[int]:
+    """Train worlds of a round."""
+    lots = np.random.default_rng([options.seed, number])
+    return [int(seed) for seed in lots.integers(TRAIN.first, TRAIN.last, size=options.episodes, endpoint=True)]
+
+
+def _follow(network: nn.Module) -> Callable[[dict[str, Any], int], int]:
+    """The learner acts, by its most likely legal action."""
+
+    def act(seen: Mapping[str, Any], action: int) -> int:
+        parts = {name: torch.from_numpy(part.astype(np.float32)[None]) for name, part in seen.items()}
+        with torch.no_grad():
+            return int(network(parts).argmax())
+
+    return act
+
+
+def _target(data: Dataset, options: ImitateOptions) -> Any:
+    """Actions, or probabilities."""
+    if not options.soft:
+        return data.action
+    return soft_targets(data.score, data.action, data.parts["action_mask"] > 0, options.soft)
+
+
+def _fit_options(options: ImitateOptions, number: int, steps: int) -> FitOptions:
+    """Of round `number`, on so many steps: a network that took too few gradient steps has learned little."""
+    enough = steps * options.epochs // max(options.updates, 1)
+    batch = min(options.batch, max(LEAST_BATCH, enough))
+    return FitOptions(options.epochs, batch, options.learning_rate, options.seed + number)
+
+
+def _load(network: nn.Module, saved: Saved) -> None:
+    with torch.no_grad():
+        for name, value in network.named_parameters():
+            value.copy_(torch.from_numpy(saved.arrays[f"weights/{name}"]))
+
+
+def _epoch(fit: Fit, number: int, options: ImitateOptions, seen: Dataset, choice: int) -> Epoch:
+    clock = perf_counter()
+    loss = fit.run_epoch()
+    rate = len(fit.target) / (perf_counter() - clock)
+    found = watch(fit.network, seen.parts, seen.action, choice)
+    done = number * options.epochs + fit.epoch
+    return Epoch(done, number, fit.epoch == options.epochs, len(fit.target), loss, found.agreement, found.entropy, rate)
+
+
+def _training(room: Classroom, options: ImitateOptions, epoch: Epoch) -> Training:
+    figures = {"loss": epoch.loss, "validation_agreement": epoch.agreement, "validation_entropy": epoch.entropy}
+    notes = {"epochs_done": epoch.number, "steps": epoch.steps} | {n: v for n, v in figures.items() if np.isfinite(v)}
+    return Training(RECIPE, asdict(options), (room.source.name,), (options.seed,), room.teacher.name, notes)
+
+
+def _scalars(logs: Path, done: int) -> Callable[[Epoch], None]:
+    """Writes an epoch's figures to TensorBoard files; those of an earlier run beyond `done` go."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    writer = SummaryWriter(str(logs), purge_step=done + 1)
+
+    def write(epoch: Epoch) -> None:
+        for name in ("loss", "agreement", "entropy", "steps_per_s", "steps"):
+            writer.add_scalar(f"imitate/{name}", getattr(epoch, name), epoch.number)
+        writer.flush()
+
+    return write

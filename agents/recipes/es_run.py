@@ -1,0 +1,182 @@
+"""Evolution strategies as a run in a folder: from an expert to a checkpoint; what a run is of a learned index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...policies.cluster.index_net import HIDDEN, LearnedIndex
+from ...policies.cluster.list_policy import ListPolicy
+from ...scenarios.checks import check_whole
+from ...scenarios.cluster.source import ClusterSynthetic
+from ...scenarios.errors import InputError
+from ..checkpoints.checkpoint import Checkpoint, Training
+from ..checkpoints.policies import index_checkpoint
+from ..cluster.objective import IndexTask
+from ..runs.folder import RunFolder, Saved, joined, part
+from .es import EsOptions, EsState, Generation, Task, Weights, begin, masked, train_es
+
+RECIPE = "es"
+VALIDATION = "validation_"
+"""What the names of figures of validation worlds begin with in a checkpoint's notes."""
+SAVE_EVERY = 10
+"""Generations between two states on disk."""
+ARRAYS = ("weights", "first", "second", "total")
+
+
+class Run(Protocol):
+    """What `run_es` needs to know of a run."""
+
+    @property
+    def options(self) -> EsOptions:
+        """How it is searched."""
+        ...
+
+    @property
+    def task(self) -> Task:
+        """What is searched."""
+        ...
+
+    @property
+    def start(self) -> Weights:
+        """Weights before the first generation."""
+        ...
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that shapes what comes out, in words."""
+        ...
+
+    def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
+        """The policy that the search has come to."""
+        ...
+
+
+@dataclass(frozen=True)
+class IndexRun:
+    """What is trained, from whom, on which worlds. Raises `InputError` for what does not fit together."""
+
+    source: ClusterSynthetic
+    expert: ListPolicy
+    options: EsOptions = EsOptions()
+    hidden: int = HIDDEN
+    validation_worlds: int = 64
+    init: LearnedIndex | None = None
+    """A learned index to begin with, instead of the expert as it is."""
+    frozen: tuple[str, ...] = ()
+    """Parts of the network that stay at zero, to see what they are worth (see `index_parts`)."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.expert, ListPolicy):
+            name = getattr(self.expert, "name", self.expert)
+            raise InputError(f"teacher '{name}' is learned itself; legal: ORDER+PLACEMENT; to go on from it: init")
+        check_whole("hidden", self.hidden, 1, 1024)
+        check_whole("validation_worlds", self.validation_worlds, 1, 10_000)
+        self.task.start(0)
+        LearnedIndex(self.expert, self.start)  # refuses an expert that sees more
+        if self.init is not None and self.init.expert.name != self.expert.name:
+            raise InputError(f"init is an index over {self.init.expert.name}; legal: one over {self.expert.name}")
+        if self.init is not None and self.init.weights["b1"].size != self.hidden:
+            raise InputError(f"init has {self.init.weights['b1'].size} hidden units, not {self.hidden}")
+
+    @property
+    def task(self) -> IndexTask:
+        """What is searched."""
+        return IndexTask(self.source, self.expert, self.hidden, self.validation_worlds, self.frozen)
+
+    @property
+    def start(self) -> Weights:
+        """Weights before the first generation."""
+        start = dict(self.init.weights) if self.init else self.task.start(self.options.seed)
+        return masked(start, self.task.mask)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that shapes what comes out, in words."""
+        return {
+            "recipe": RECIPE,
+            "scenario": self.source.name,
+            "teacher": self.expert.name,
+            "hidden": self.hidden,
+            "init": self.init.name if self.init else "",
+            **asdict(self.options),
+            **({"frozen": ", ".join(self.frozen)} if self.frozen else {}),  # a run of all weights is asked as ever
+        }
+
+    def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
+        """The policy that the search has come to."""
+        training = training_of(self.asked, (self.source.name,), state, validation)
+        return index_checkpoint(self.expert, state.result, training)
+
+
+def training_of(
+    asked: Mapping[str, Any], scenarios: tuple[str, ...], state: EsState, validation: Mapping[str, float]
+) -> Training:
+    """What a checkpoint says of the search that made it, which was `asked` for."""
+    options = {name: value for name, value in asked.items() if name not in ("recipe", "scenario", "teacher")}
+    seen = {f"{VALIDATION}{name}": value for name, value in validation.items() if np.isfinite(value)}
+    notes = {"generations_done": state.generation, **seen}
+    return Training(RECIPE, options, scenarios, (asked["seed"],), asked["teacher"], notes)
+
+
+def run_es(
+    run: Run,
+    out: Path,
+    resume: bool = False,
+    watch: Callable[[Generation], None] = lambda generation: None,
+) -> Checkpoint:
+    """Search in folder `out`, which holds a policy at any time; with `resume` an interrupted search goes on.
+
+    It ends with the weights of a search that was never interrupted. `watch` sees every generation. On Ctrl-C what is
+    done is written before the interrupt is passed on. Raises `InputError`.
+    """
+    folder = RunFolder(out, run.asked)
+    saved = folder.open(resume)
+    last = _state_of(saved, run.start) if saved else begin(run.start)
+    seen: Mapping[str, float] = {}
+
+    def keep() -> Checkpoint:
+        made = run.checkpoint(last, seen)
+        folder.save(_saved(last, run.options.generations), made)
+        return made
+
+    def after(generation: Generation) -> None:
+        nonlocal last, seen
+        last, seen = generation.state, generation.validation or seen
+        watch(generation)
+        if last.generation % SAVE_EVERY == 0 and last.generation < run.options.generations:
+            keep()
+
+    try:
+        train_es(run.task, run.options, folder.logs, last, after)
+    except KeyboardInterrupt:
+        keep()
+        raise
+    else:
+        return keep()
+    finally:
+        folder.close()
+
+
+def complete_es(run: Run, out: Path, watch: Callable[[Generation], None] = lambda generation: None) -> Checkpoint:
+    """`run_es`, or what it came to where it is finished already (`RunFolder.complete`)."""
+    return RunFolder(out, run.asked).complete(lambda resume: run_es(run, out, resume, watch))
+
+
+def _saved(state: EsState, total: int) -> Saved:
+    arrays = joined(**{name: getattr(state, name) for name in ARRAYS})
+    return Saved(state.generation, total, arrays, {"added": state.added})
+
+
+def _state_of(saved: Saved, like: Weights) -> EsState:
+    """Raises `InputError` where arrays are missing."""
+    kept = {name: part(saved.arrays, name) for name in ARRAYS}
+    if any(set(found) != set(like) for found in kept.values()):
+        raise InputError(
+            f"the state on disk holds {', '.join(saved.arrays)}; legal: {', '.join(ARRAYS)} of the network"
+        )
+    return EsState(generation=saved.done, added=int(saved.facts.get("added", 0)), **kept)

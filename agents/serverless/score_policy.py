@@ -1,0 +1,76 @@
+"""MaskablePPO's policy on the serverless platform: every action is scored by the same small network, as in cloning.
+
+A flat network over all configurations has to learn for each of them anew what a batch or a share does; here all learn
+from each. The critic reads the context and the best of every hidden feature over the configurations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPolicy
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import Tensor, nn
+
+from ...envs.serverless.mdp.env import ServerlessProcess
+from ..networks.torch_networks import ConfigScorer
+
+
+class Judgement(BaseFeaturesExtractor):
+    """Scores of all actions, then what the critic needs [B, actions + 2 width]."""
+
+    def __init__(self, observation_space: spaces.Dict, process: ServerlessProcess, width: int = 32, waves: int = 4):
+        """A `ConfigScorer` of `width` hidden units and `waves` for observations of `process`."""
+        super().__init__(observation_space, process.actions + 2 * width)
+        self.scorer = ConfigScorer(process, width, waves)
+
+    def forward(self, observations: dict[str, Tensor]) -> Tensor:
+        """Scores and context in one row."""
+        return torch.cat(self.scorer.judge(observations), dim=1)
+
+
+class _Split(nn.Module):
+    """The scores go to the actor as they are, the rest to the critic."""
+
+    def __init__(self, actions: int, rest: int, width: int) -> None:
+        super().__init__()
+        self.actions, self.latent_dim_pi, self.latent_dim_vf = actions, actions, width
+        self.critic = nn.Sequential(nn.Linear(rest, width), nn.ReLU())
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """(scores, latent of the critic)."""
+        return self.forward_actor(features), self.forward_critic(features)
+
+    def forward_actor(self, features: Tensor) -> Tensor:
+        """The scores."""
+        return features[:, : self.actions]
+
+    def forward_critic(self, features: Tensor) -> Tensor:
+        """What the value is read from."""
+        hidden: Tensor = self.critic(features[:, self.actions :])
+        return hidden
+
+
+class ScorePolicy(MaskableMultiInputActorCriticPolicy):
+    """`MaskablePPO(ScorePolicy, lanes, policy_kwargs=score_kwargs(process))`."""
+
+    def _build_mlp_extractor(self) -> None:
+        actions = int(self.action_space.n)  # type: ignore[attr-defined]
+        self.mlp_extractor = _Split(actions, self.features_dim - actions, width=64)  # type: ignore[assignment]
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        self.action_net = nn.Identity()
+        if isinstance(self.features_extractor, Judgement):
+            self.features_extractor.scorer.flatten()
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
+
+
+def score_kwargs(process: ServerlessProcess, width: int = 32, waves: int = 4) -> dict[str, Any]:
+    """`policy_kwargs` of `ScorePolicy` for environments of `process`."""
+    return {
+        "features_extractor_class": Judgement,
+        "features_extractor_kwargs": {"process": process, "width": width, "waves": waves},
+    }

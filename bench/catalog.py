@@ -1,0 +1,169 @@
+"""The two kinds of world as the bench runs them, looked up here; everything else in `bench` is the same for both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..agents.checkpoints.policies import load_policy, looks_like_path
+from ..envs.metric import Metric
+from ..scenarios.catalog import HELD_OUT, Kind
+from ..scenarios.errors import InputError
+from .cluster.kind import ClusterBench
+from .serverless.kind import ServerlessBench
+
+
+class BenchKind(Protocol):
+    """From worlds and a policy to records, and from a record to figures."""
+
+    @property
+    def about(self) -> str:
+        """What it is, in words."""
+        ...
+
+    @property
+    def world(self) -> Kind:
+        """Which of the two it is."""
+        ...
+
+    @property
+    def scenario(self) -> type:
+        """Class of its worlds."""
+        ...
+
+    @property
+    def record(self) -> type:
+        """Class of its records; each has `scenario`, `policy`, `seed` and `data_hash`."""
+        ...
+
+    @property
+    def metrics(self) -> tuple[Metric[Any], ...]:
+        """What a record is judged by; one of them is `unfinished`."""
+        ...
+
+    @property
+    def usual_policy(self) -> str:
+        """What `simulate` runs unless told otherwise."""
+        ...
+
+    @property
+    def usual_baseline(self) -> str:
+        """What ratios are taken to unless told otherwise."""
+        ...
+
+    @property
+    def policy_names(self) -> str:
+        """What may be given as a policy."""
+        ...
+
+    @property
+    def rows_option(self) -> str:
+        """The option of `simulate` that writes `rows`."""
+        ...
+
+    def knows_policy(self, name: str) -> bool:
+        """Whether `name` looks like one of its policies."""
+        ...
+
+    def find_policy(self, name: str) -> Any:
+        """The policy of a name. Raises `InputError`."""
+        ...
+
+    def is_policy(self, policy: object) -> bool:
+        """Whether an object of one's own is one of its policies."""
+        ...
+
+    def bank(self, source: Any, worlds: Sequence[Any]) -> Any:
+        """Prepared worlds, for any number of policies."""
+        ...
+
+    def run(self, source: Any, policy: Any, seeds: Sequence[int], bank: Any) -> list[Any]:
+        """One record per world of the bank; `seeds` feed policies that draw lots."""
+        ...
+
+    def details(self, record: Any) -> dict[str, float]:
+        """Figures beyond the metrics that tables and figures need; the unit is that of the metric before `[`."""
+        ...
+
+    def heading(self, record: Any) -> str:
+        """What was counted, in words."""
+        ...
+
+    def unfinished_note(self, count: int) -> str:
+        """What a user should know when `count` of them had not finished; nothing where the metrics say it."""
+        ...
+
+    def rows(self, record: Any) -> str:
+        """CSV of what was counted, one row each."""
+        ...
+
+
+CLUSTER, SERVERLESS = ClusterBench(), ServerlessBench()
+KINDS: tuple[BenchKind, ...] = (CLUSTER, SERVERLESS)
+
+
+def kind_of(source: Any) -> BenchKind:
+    """The kind of the worlds that a source makes."""
+    return kind_of_world(source.build(HELD_OUT.first))
+
+
+def kind_of_world(world: Any) -> BenchKind:
+    """The kind of a world. Raises `InputError`."""
+    for kind in KINDS:
+        if isinstance(world, kind.scenario):
+            return kind
+    raise InputError(f"{type(world).__name__} is no world; legal: {', '.join(k.scenario.__name__ for k in KINDS)}")
+
+
+def find_policy_of(kind: BenchKind, policy: Any) -> Any:
+    """A policy of `kind` from its name, from the folder of a checkpoint, or the object itself. Raises `InputError`.
+
+    A name of a catalog wins; other texts with a path separator, or that name a folder, are checkpoints.
+    """
+    if isinstance(policy, Path):
+        return _checkpoint_of(kind, policy)
+    if isinstance(policy, str):
+        return _named(kind, policy)
+    if not kind.is_policy(policy):
+        if other := next((other for other in KINDS if other.is_policy(policy)), None):
+            raise _foreign(kind, policy.name, other)
+        name = getattr(policy, "name", repr(policy))
+        raise InputError(f"policy = {name}; legal for {kind.about}: a name or a policy object")
+    return policy
+
+
+def _named(kind: BenchKind, name: str) -> Any:
+    for other in KINDS:
+        if other is not kind and other.knows_policy(name):
+            raise _foreign(kind, name, other)
+    return _checkpoint_of(kind, Path(name)) if is_checkpoint(name) else kind.find_policy(name)
+
+
+def is_checkpoint(name: str) -> bool:
+    """Whether a policy's name is taken for the folder of a checkpoint."""
+    return not any(kind.knows_policy(name) for kind in KINDS) and looks_like_path(name)
+
+
+def _checkpoint_of(kind: BenchKind, folder: Path) -> Any:
+    world, policy = load_policy(folder)
+    if world is not kind.world:
+        raise _foreign(kind, str(folder), next(other for other in KINDS if other.world is world))
+    return policy
+
+
+def _foreign(kind: BenchKind, name: str, other: BenchKind) -> InputError:
+    return InputError(f"policy '{name}' is for {other.about}; legal for {kind.about}: {kind.policy_names}")
+
+
+def kind_of_record(record: Any) -> BenchKind:
+    """The kind of world that a record is of. Raises `InputError`."""
+    for kind in KINDS:
+        if isinstance(record, kind.record):
+            return kind
+    raise InputError(f"{type(record).__name__} is no record; legal: what `simulate` gives")
+
+
+def metrics_of(record: Any) -> dict[str, float]:
+    """Every metric of a record of either kind; NaN where one does not exist."""
+    return {metric.name: metric.of(record) for metric in kind_of_record(record).metrics}

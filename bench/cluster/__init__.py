@@ -1,0 +1,1 @@
+"""The training cluster as the bench runs it."""

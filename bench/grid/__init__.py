@@ -1,0 +1,1 @@
+"""Grids of scenarios, policies and seeds: rows, their origin, and intervals."""

@@ -1,0 +1,128 @@
+"""What a column of a result table shows of one policy on one scenario."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..grid.experiment import Results
+from ..grid.stats import Interval, difference_interval, mean_interval, ratio_interval
+
+NOTHING = "-"
+"""Where no episode has a value, or there is nothing to compare with."""
+
+
+class Column(Protocol):
+    """A heading, and how a cell is made."""
+
+    @property
+    def title(self) -> str:
+        """Heading; a line break stands where it may be broken."""
+        ...
+
+    def cell(self, results: Results, scenario: str, policy: str) -> str:
+        """The text for one policy on one scenario."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean over seeds, times `scale`; with `bounds` its 95 % interval too."""
+
+    title: str
+    metric: str
+    digits: int = 3
+    scale: float = 1.0
+    bounds: bool = False
+
+    def cell(self, results: Results, scenario: str, policy: str) -> str:
+        """The mean over the episodes in which the metric exists."""
+        values = results.values(scenario, policy, self.metric)
+        interval = mean_interval(self.scale * values[~np.isnan(values)]) if np.isfinite(values).any() else None
+        if interval is None:
+            return NOTHING
+        return with_bounds(interval, self.digits) if self.bounds else f"{interval.value:,.{self.digits}f}"
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Mean over seeds, with three digits where it is small."""
+
+    title: str
+    metric: str
+    whole: bool = False
+    """Without decimals, however small."""
+
+    def cell(self, results: Results, scenario: str, policy: str) -> str:
+        """The mean."""
+        value = float(results.values(scenario, policy, self.metric).mean())
+        return f"{value:,.3g}" if value < 100 and not self.whole else f"{value:,.0f}"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Geometric mean of the paired ratios to the baseline, with its 95 % interval."""
+
+    title: str
+    metric: str
+    digits: int = 3
+
+    def cell(self, results: Results, scenario: str, policy: str) -> str:
+        """Over the seeds in which both are positive."""
+        return self.over(results, [scenario], policy)
+
+    def over(self, results: Results, scenarios: list[str], policy: str) -> str:
+        """Over several scenarios and all seeds."""
+        base_name = results.grid.baseline_of(policy)
+        if policy == base_name:
+            return "1 (baseline)"
+        values, base = pairs(results, scenarios, policy, base_name, self.metric)
+        both = (values > 0) & (base > 0)
+        return with_bounds(ratio_interval(values[both], base[both]), self.digits) if both.any() else NOTHING
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean of the paired differences to the baseline, times `scale`, with its 95 % interval."""
+
+    title: str
+    metric: str
+    digits: int = 1
+    scale: float = 1.0
+
+    def cell(self, results: Results, scenario: str, policy: str) -> str:
+        """Over the seeds in which both exist."""
+        return self.over(results, [scenario], policy)
+
+    def over(self, results: Results, scenarios: list[str], policy: str) -> str:
+        """Over several scenarios and all seeds."""
+        base_name = results.grid.baseline_of(policy)
+        if policy == base_name:
+            return "0 (baseline)"
+        values, base = pairs(results, scenarios, policy, base_name, self.metric)
+        both = ~np.isnan(values + base)
+        if not both.any():
+            return NOTHING
+        return with_bounds(difference_interval(self.scale * values[both], self.scale * base[both]), self.digits)
+
+
+def pairs(
+    results: Results, scenarios: list[str], policy: str, base: str, metric: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values of a policy and of its baseline, same world at the same place; empty where one was not run."""
+    found = [(results.values(s, policy, metric), results.values(s, base, metric)) for s in scenarios]
+    if any(len(values) != len(base_values) for values, base_values in found):
+        return np.empty(0), np.empty(0)
+    return np.concatenate([values for values, _ in found]), np.concatenate([base for _, base in found])
+
+
+def with_bounds(interval: Interval, digits: int) -> str:
+    """`value [low, high]`, the bounds where they are known."""
+    value = f"{interval.value:,.{digits}f}"
+    if math.isnan(interval.low):
+        return value
+    return f"{value} [{interval.low:,.{digits}f}, {interval.high:,.{digits}f}]"

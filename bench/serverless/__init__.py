@@ -1,0 +1,1 @@
+"""The serverless platform as the bench runs it."""

@@ -1,0 +1,49 @@
+"""Tables of figures by workflow, where the rows of a benchmark carry them as `METRIC[WORKFLOW]`."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from ..catalog import SERVERLESS
+from ..grid.experiment import Results
+from ..report.columns import Column, Mean, Ratio
+from ..report.tables import label
+
+HIT, COST = "hit_rate", "cost_usd_per_request"
+
+
+def detail_tables(results: Results) -> list[Table]:
+    """Hit rate and cost by scenario, workflow and policy; none for a kind of world without workflows."""
+    if results.grid.kind is not SERVERLESS:
+        return []
+    baseline = results.grid.baseline
+    return [
+        _by_workflow(results, "Hit rate by workflow, % [95 %]", HIT),
+        _by_workflow(results, f"{COST} by workflow over {baseline}'s, paired by seed [95 %]", COST),
+    ]
+
+
+def workflows_of(results: Results, scenario: str) -> list[str]:
+    """Workflows that a scenario's rows name, in the order of the scenario."""
+    names = [row.metric for row in results.rows if row.scenario == scenario and row.metric.startswith(f"{HIT}[")]
+    return [name[len(HIT) + 1 : -1] for name in dict.fromkeys(names)]
+
+
+def _by_workflow(results: Results, title: str, metric: str) -> Table:
+    grid = results.grid
+    table = Table(title=title, title_justify="left")
+    for name in ("scenario", "workflow"):
+        table.add_column(name, overflow="fold")
+    for policy in grid.policies:
+        table.add_column(label(policy), justify="right", overflow="fold")
+    for source in grid.sources:
+        for workflow in workflows_of(results, source.name):
+            column = _column(metric, workflow)
+            cells = [column.cell(results, source.name, policy.name) for policy in grid.policies]
+            table.add_row(source.name, workflow, *(cell.replace(" [", "\n[") for cell in cells))
+    return table
+
+
+def _column(metric: str, workflow: str) -> Column:
+    name = f"{metric}[{workflow}]"
+    return Mean(name, name, 1, 100, bounds=True) if metric == HIT else Ratio(name, name)

@@ -1,0 +1,43 @@
+"""The Gymnasium faces of the cluster: one episode, and a native batch."""
+
+from __future__ import annotations
+
+from gymnasium.vector import AutoresetMode
+
+from ...faces.gym import SchedulingEnv
+from ...faces.vector import SchedulingVectorEnv
+from ..bank import Bank
+from ..record import Record
+from .base import Base
+from .kind import ClusterKind
+from .options import EnvOptions
+
+
+class GpuClusterEnv(SchedulingEnv[ClusterKind]):
+    """One cluster episode at a time; `info` also holds `rounds` that the step took."""
+
+    def __init__(
+        self, bank: Bank, base: Base, options: EnvOptions | None = None, render_mode: str | None = None
+    ) -> None:
+        """Present the worlds of `bank`; `base` orders the window and completes plans at REST."""
+        super().__init__(ClusterKind(bank, base, options or EnvOptions()), render_mode)
+
+    def record(self) -> Record:
+        """Results of the present episode so far; jobs that have not finished count up to now."""
+        record: Record = super().record()
+        return record
+
+
+class GpuClusterVectorEnv(SchedulingVectorEnv[ClusterKind]):
+    """A native batch of cluster episodes."""
+
+    def __init__(
+        self,
+        bank: Bank,
+        base: Base,
+        num_envs: int,
+        options: EnvOptions | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    ) -> None:
+        """Present `num_envs` lanes over the worlds of `bank`."""
+        super().__init__(ClusterKind(bank, base, options or EnvOptions()), num_envs, autoreset_mode)

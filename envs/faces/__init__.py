@@ -1,0 +1,1 @@
+"""Gymnasium's interfaces over lanes; they know no world."""

@@ -1,0 +1,98 @@
+"""What the single and the batched face have in common: spaces, resets, actions, infos, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from ...scenarios.checks import as_whole
+from ...scenarios.errors import InputError
+from ..kind import Kind
+from ..lanes.batch import Batch
+from ..process import Process
+
+Observation = dict[str, Any]
+"""Part name -> flat array."""
+MOST = 50.0
+"""Bound of observation features; scaled values stay well inside it."""
+
+
+def observation_space(process: Process) -> spaces.Dict:
+    """One flat Box per part, and the mask."""
+    parts: dict[str, spaces.Space[Any]] = {
+        name: spaces.Box(-MOST, MOST, (size,), np.float32) for name, size in process.sizes.items() if size
+    }
+    parts["action_mask"] = spaces.Box(0, 1, (process.actions,), np.int8)
+    return spaces.Dict(parts)
+
+
+def observe(batch: Batch, lane: int) -> Observation:
+    """Observation of one lane (copies)."""
+    parts: Observation = {name: part[lane].copy() for name, part in batch.parts.items()}
+    parts["action_mask"] = batch.mask[lane].astype(np.int8)
+    return parts
+
+
+def reported(process: Process, values: Iterable[Any]) -> dict[str, Any]:
+    """The process's own part of `info`: a value per column, terms of the reward in a dictionary of their own."""
+    info: dict[str, Any] = {}
+    terms: dict[str, Any] = {}
+    for column, value in zip(process.columns, values, strict=True):
+        (terms if column.term else info)[column.name] = value
+    return info | ({"reward_terms": terms} if terms else {})
+
+
+def reset_options(given: Any, *legal: str) -> dict[str, Any]:
+    """The options of a reset, a copy. Raises `InputError` for names that are not known."""
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise InputError(f"reset options = {given!r}; legal: a dictionary of {', '.join(legal)}")
+    for name in given:
+        if name not in legal:
+            raise InputError(f"reset option {name!r}; legal: {', '.join(legal)}")
+    return dict(given)
+
+
+def as_seed(seed: Any, name: str = "seed") -> int | None:
+    """A seed, or None for none. Raises `InputError`."""
+    return None if seed is None else as_whole(name, seed, 0)
+
+
+def as_world(world: Any, worlds: int, name: str = "world") -> int | None:
+    """An index into the bank, or None for a draw. Raises `InputError`."""
+    return None if world is None else as_whole(name, world, 0, worlds - 1)
+
+
+def draw_world(rng: np.random.Generator, worlds: int, asked: int | None) -> tuple[int, NDArray[np.uint32]]:
+    """(index of a world, key [2]) of the next episode; asking for a world leaves the later draws as they are."""
+    drawn, key = int(rng.integers(worlds)), rng.integers(2**32, size=2, dtype=np.uint32)
+    return drawn if asked is None else asked, key
+
+
+def as_action(action: Any) -> int:
+    """A whole number from whatever a learner hands over; a float may be one, True is none. Raises `InputError`."""
+    if type(action) is int:
+        return action
+    try:
+        number = int(action) if np.ndim(action) == 0 else 0
+        exact = np.ndim(action) == 0 and bool(number == action) and np.asarray(action).dtype != bool
+    except (TypeError, ValueError, OverflowError):
+        exact, number = False, 0
+    if not exact:
+        raise InputError(f"action = {action!r}; legal: a whole number")
+    return number
+
+
+def refuse_illegal(kind: Kind, number: int, mask: NDArray[np.bool_], lane: str = "") -> None:
+    """Raises `InputError` for an action that the mask [actions] does not allow."""
+    actions = len(mask)
+    if not 0 <= number < actions:
+        raise InputError(f"{lane}action = {number}; legal: 0 to {actions - 1}, where the mask is 1")
+    if not mask[number]:
+        said = kind.describe(number)
+        raise InputError(f"{lane}action {number}, {said}, is not legal here; the mask says which are")

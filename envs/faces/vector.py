@@ -1,0 +1,222 @@
+"""Many episodes at once, natively batched: one device call per step, Gymnasium's vector interface.
+
+Lane i behaves as a `SchedulingEnv` that was seeded with `seed + i`: the same worlds, observations and rewards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Generic
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ...scenarios.checks import as_member, as_whole, check_whole
+from ...scenarios.errors import InputError
+from ..lanes.batch import Batch
+from ..lanes.parallel import Lanes
+from ..lanes.programs import EXTRA, ILLEGAL, OVERFLOW, REWARD, TERMINATED, TIME_S, TRUNCATED
+from ..lanes.snapshots import fingerprint, generator, refuse_foreign, refuse_unlike
+from ..options import IllegalAction
+from .gym import K
+from .inputs import lane_actions, lane_seeds, lane_worlds, lanes_of
+from .spaces import Observation, draw_world, observation_space, observe, refuse_illegal, reported, reset_options
+
+MOST_LANES = 65_536
+
+
+class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int64], NDArray[Any]], Generic[K]):
+    """B episodes; `metadata["autoreset_mode"]` says what happens at the end of one.
+
+    NEXT_STEP: the step after the end ignores the lane's action and resets it (reward 0). SAME_STEP: the lane is reset
+    at once, and the last observation and info stand in `info["final_obs"]` and `info["final_info"]`. DISABLED: reset
+    lanes yourself, with `options={"reset_mask": mask}`.
+    """
+
+    def __init__(self, kind: K, num_envs: int, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP) -> None:
+        """Present `num_envs` lanes over the worlds of `kind`."""
+        num_envs = as_whole("num_envs", num_envs, 1, MOST_LANES)
+        self.kind, self.num_envs = kind, num_envs
+        self.autoreset_mode = as_member("autoreset_mode", autoreset_mode, AutoresetMode)
+        self.metadata = {"autoreset_mode": self.autoreset_mode}
+        self._lanes = Lanes(kind.process, kind.bank.worlds, kind.data, num_envs)
+        self.single_action_space = spaces.Discrete(kind.process.actions)
+        self.single_observation_space = observation_space(kind.process)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.reward_scale = kind.reward_scale
+        self._mask = np.zeros((num_envs, kind.process.actions), bool)
+        self._world = np.zeros(num_envs, np.int32)
+        self._over = np.ones(num_envs, bool)
+        self._begun = np.zeros(num_envs, bool)
+        self._lots = [np.random.default_rng() for _ in range(num_envs)]
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start episodes: in all lanes, or in those of `options={"reset_mask": mask}`.
+
+        `options={"worlds": [i, ...]}` asks for a world of the bank per lane (None: a draw), `{"world": i}` for one for
+        all lanes.
+        """
+        given = reset_options(options, "world", "worlds", "reset_mask")
+        which, seeds = lanes_of(given.get("reset_mask"), self.num_envs), lane_seeds(seed, self.num_envs)
+        asked = lane_worlds(given, self.num_envs, len(self.kind.bank))
+        for lane in np.flatnonzero(which).tolist():
+            if seeds[lane] is not None:
+                self._lots[lane] = seeding.np_random(seeds[lane])[0]
+        batch = self._begin(which, asked)
+        return self._observe(batch), self._info(batch, which)
+
+    def step(
+        self, actions: NDArray[Any]
+    ) -> tuple[Observation, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """One action per lane [B]. Raises `InputError` for an illegal one (by option)."""
+        numbers = lane_actions(actions, self.num_envs)
+        due = self._refuse_to_step()
+        if self.kind.options.illegal_action is IllegalAction.ERROR:
+            self._refuse_illegal(numbers, ~due)
+        batch = self._lanes.step(np.where(due, 0, numbers), ~due)
+        self._refuse_overflow(batch)
+        self._mask = batch.mask
+        terminated, truncated = batch.result[:, TERMINATED] > 0, batch.result[:, TRUNCATED] > 0
+        reward = batch.result[:, REWARD] / self.reward_scale
+        if self.kind.options.illegal_action is IllegalAction.PENALTY:
+            reward = reward - self.kind.options.illegal_penalty * (batch.result[:, ILLEGAL] > 0)
+        self._over = terminated | truncated
+        ended = self._over.copy()
+        last = {"metrics": self._metrics(ended), "_metrics": ended} if ended.any() else {}
+        if due.any():
+            batch = self._begin(due, before=batch)
+        if ended.any() and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            last = self._final(batch, ended, last)
+            batch = self._begin(ended, before=batch)
+        info = self._info(batch) | last
+        return self._observe(batch), reward, terminated, truncated, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Legal actions [B, n]."""
+        return self._mask.copy()
+
+    def describe(self, action: int) -> str:
+        """An action of a lane in words."""
+        return self.kind.describe(as_whole("action", action, 0, self.kind.process.actions - 1))
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that decides how episodes and later resets go on; for `set_state` of an equal batch."""
+        return {
+            "of": self._of,
+            "lanes": self._lanes.snapshot(),
+            "world": self._world.copy(),
+            "over": self._over.copy(),
+            "begun": self._begun.copy(),
+            "random": [lots.bit_generator.state for lots in self._lots],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from what `get_state` gave. Raises `InputError`, and changes nothing, where it was of another kind."""
+        refuse_foreign(state, self._of)
+        refuse_unlike(state, self.get_state())
+        for lane, world in enumerate(state["world"]):
+            check_whole(f"state['world'][{lane}]", world, 0, len(self.kind.bank) - 1)
+        self._lots = [generator(lots, f"state['random'][{lane}]") for lane, lots in enumerate(state["random"])]
+        self._lanes.restore(state["lanes"])
+        self._mask, self._world = self._lanes.mask, state["world"].copy()
+        self._begun, self._over = state["begun"].copy(), state["over"] | ~state["begun"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        held = {name: getattr(self, name) for name in ("spec", "action_space", "observation_space")}
+        made = {"kind": self.kind, "num_envs": self.num_envs, "autoreset_mode": self.autoreset_mode}
+        return {"made": made, "state": self.get_state(), "held": held}
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        SchedulingVectorEnv.__init__(self, **stored["made"])
+        self.set_state(stored["state"])
+        for name, value in stored["held"].items():
+            setattr(self, name, value)
+
+    @cached_property
+    def _of(self) -> str:
+        return f"{self.num_envs} lanes of {fingerprint(self.kind)}"
+
+    def _refuse_to_step(self) -> NDArray[np.bool_]:
+        """Lanes that a step resets [B]. Raises `InputError` where one must be reset by hand."""
+        if not self._begun.all():
+            raise InputError(f"lane {int(np.argmin(self._begun))} has not begun an episode; call reset first")
+        if self._over.any() and self.autoreset_mode is not AutoresetMode.NEXT_STEP:
+            raise InputError(f"lane {int(np.argmax(self._over))} is at the end of its episode; reset it first")
+        return self._over.copy()
+
+    def _refuse_illegal(self, numbers: NDArray[np.int32], active: NDArray[np.bool_]) -> None:
+        known = (numbers >= 0) & (numbers < self._mask.shape[1])
+        legal = known & self._mask[np.arange(self.num_envs), np.where(known, numbers, 0)]
+        if not (legal | ~active).all():
+            lane = int(np.argmin(legal | ~active))
+            refuse_illegal(self.kind, int(numbers[lane]), self._mask[lane], f"lane {lane}: ")
+
+    def _begin(self, which: NDArray[np.bool_], asked: Sequence[int | None] = (), before: Batch | None = None) -> Batch:
+        """Reset the lanes `which`; what the others did last stays as `before` has it."""
+        keys = np.zeros((self.num_envs, 2), np.uint32)
+        for lane in np.flatnonzero(which).tolist():
+            world = asked[lane] if asked else None
+            self._world[lane], keys[lane] = draw_world(self._lots[lane], len(self.kind.bank), world)
+        batch = self._lanes.reset(which, self._world, keys)
+        self._refuse_overflow(batch)
+        self._mask, self._over, self._begun = batch.mask, self._over & ~which, self._begun | which
+        if before is None:
+            return batch
+        return replace(batch, result=np.where(which[:, None], batch.result, before.result))
+
+    def _final(self, batch: Batch, ended: NDArray[np.bool_], last: dict[str, Any]) -> dict[str, Any]:
+        """Last observations (one per lane, None where the episode goes on) and infos of ended episodes."""
+        observations = np.full(self.num_envs, None, dtype=object)
+        for lane in np.flatnonzero(ended):
+            observations[lane] = observe(batch, int(lane))
+        info = self._info(batch, ended) | last
+        return {"final_obs": observations, "_final_obs": ended, "final_info": info, "_final_info": ended}
+
+    def _observe(self, batch: Batch) -> Observation:
+        return {
+            **{name: part.copy() for name, part in batch.parts.items()},
+            "action_mask": batch.mask.astype(np.int8),
+        }
+
+    def _info(self, batch: Batch, which: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        valid = np.ones(self.num_envs, bool) if which is None else which.copy()
+        result, columns = batch.result, self.kind.process.columns
+        own = [
+            values.astype(np.int32 if column.kind is int else float)
+            for column, values in zip(columns, result[:, EXTRA:].T, strict=True)
+        ]
+        info: dict[str, Any] = {
+            "action_mask": batch.mask.astype(np.int8),
+            "reward_raw": result[:, REWARD].copy(),
+            "time_s": result[:, TIME_S].copy(),
+            "world": self._world.copy(),
+            "illegal": result[:, ILLEGAL] > 0,
+            **reported(self.kind.process, own),
+        }
+        return info | {f"_{name}": valid for name in info}
+
+    def _refuse_overflow(self, batch: Batch) -> None:
+        full = batch.result[:, OVERFLOW] > 0
+        self._over |= full
+        self._begun &= ~full
+        if full.any():
+            raise InputError(f"lane {int(np.argmax(full))}: {self.kind.advice}")
+
+    def _metrics(self, ended: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
+        """Metrics of the episodes that ended, as arrays [B]; 0 elsewhere (Gymnasium's form)."""
+        values: dict[str, NDArray[np.float64]] = {}
+        for lane in np.flatnonzero(ended):
+            record = self.kind.record(self._lanes.state(int(lane)), int(self._world[lane]), 0)
+            for name, value in self.kind.metrics(record).items():
+                values.setdefault(name, np.zeros(self.num_envs))[lane] = value
+        return values

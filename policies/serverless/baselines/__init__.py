@@ -1,0 +1,1 @@
+"""The schedulers that ESG is compared with and that decide at every visit."""

@@ -1,0 +1,1 @@
+"""ESG: path search, exact suffix tables, and the learned version of it."""

@@ -1,0 +1,1 @@
+"""Offline planners: a static plan per workflow, made before the run."""

@@ -1,0 +1,96 @@
+"""Aquatope's plans, made by several processes ahead of the runs that need them.
+
+The processes only compute: each plan is written by this one when it arrives, whole or not at all, so that a run that is
+interrupted keeps what was finished. They are spawned, not forked (JAX would wait for ever), and so import the main
+module again, which must then do nothing: the `varigym` command is such a one, a script without the usual guard is not.
+JAX they do not import.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
+from pathlib import Path
+from threading import Thread
+
+from .aquatope import AquatopeSettings, keep, kept_plan, plan_aquatope, plan_path
+from .cache import CacheNotice, cache_folder
+from .problem import PlanProblem
+
+MOST_PROCESSES = 8
+"""Each holds torch, some 400 MB."""
+
+
+def make_plans(
+    problems: Sequence[PlanProblem],
+    seeds: Iterable[int],
+    settings: AquatopeSettings,
+    processes: int,
+    folder: Path | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Make the plans that the cache lacks, in up to `processes` processes; equal to those that one would make.
+
+    Nothing happens where there is one plan or one process: whoever needs a plan makes it.
+    """
+    numbers, jobs = tuple(seeds), dict[Path, tuple[PlanProblem, int]]()
+    for problem in problems:
+        for seed in numbers:
+            path = plan_path(problem, seed, settings, folder)
+            if path not in jobs and kept_plan(path, problem) is None:
+                jobs[path] = (problem, seed)
+    workers = min(processes, len(jobs), MOST_PROCESSES)
+    if workers < 2:
+        return
+    tell(f"{len(jobs)} plans of Aquatope are made by {workers} processes, once, and kept in {folder or cache_folder()}")
+    try:
+        with _workers(workers) as pool:
+            with _unheard_interrupts():
+                asked = {pool.submit(plan_aquatope, *job, settings): path for path, job in jobs.items()}
+            for done in as_completed(asked):
+                keep(asked[done], done.result())
+    except BrokenProcessPool:
+        warnings.warn("a planning process was ended; its plans are made in this one", CacheNotice, stacklevel=2)
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Spawned processes that are all gone at the end; at once, where this ends by an error or Ctrl-C."""
+    others = set(active_children())
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    try:
+        yield pool
+    except BaseException:
+        for child in set(active_children()) - others:
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _unheard_interrupts() -> Iterator[None]:
+    """Processes that are started in here never hear Ctrl-C: their parent does, and ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed ends, instead of waiting for work for ever."""
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=watch, daemon=True).start()

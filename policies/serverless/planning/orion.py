@@ -1,0 +1,135 @@
+"""Orion's planner: sizes of all stages before a workflow starts, from a model of its P95 latency.
+
+Mahgoub et al., "Orion and the Three Rights", OSDI 2022. The released code climbs greedily: all functions at their
+smallest memory, then whichever one step of one function lowers the P95 most, until it is on target or 10,000 steps
+were made. The paper is recalled to search best-first. Both are here; what is adapted (spec e.4):
+
+- a state is (batch, vCPU, vGPU) per stage, not memory. A step takes the vCPUs or the vGPUs of a stage to the next
+  value of the grid, or its batch to the next smaller one;
+- so the smallest size is one with the fewest vCPUs and vGPUs *per job*: the search begins with the smallest shares and
+  the largest batch, from which every configuration can be reached. `most_batch` begins with less;
+- best-first expands the cheapest state first and takes the first one that is on target. A step may make a job cheaper
+  (more vCPUs can shorten what the vGPUs are paid for), so that need not be the optimum;
+- where no state is on target, or the budget ends first, the plan is the one with the least P95 that was looked at.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from time import perf_counter
+
+from ....scenarios.checks import check_whole
+from ....scenarios.errors import InputError
+from .endtoend import LatencyModel
+from .problem import Configs, PlanProblem
+
+
+class Search(StrEnum):
+    """How Orion looks for a plan."""
+
+    GREEDY = "greedy"
+    BEST_FIRST = "best-first"
+
+
+BUDGETS = {Search.GREEDY: 10_000, Search.BEST_FIRST: 2_000}
+"""Expansions after which a search stops; for the best-first search a choice of ours, to be swept."""
+
+
+@dataclass(frozen=True)
+class OrionPlan:
+    """A static plan, and what it took to find it."""
+
+    configs: Configs
+    p95_ticks: float
+    """By Orion's model."""
+    cost_usd: float
+    """Per request, at mean latencies."""
+    feasible: bool
+    """The P95 is on target."""
+    expansions: int
+    """States of which all steps were looked at."""
+    ms: float
+    """Wall time of the search; it never enters simulated time by itself."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    configs: Configs
+    p95_ticks: float
+    expansions: int
+
+
+def plan_orion(
+    problem: PlanProblem, search: Search | str = Search.GREEDY, budget: int | None = None, most_batch: int | None = None
+) -> OrionPlan:
+    """Plan of one workflow. `most_batch`: batch that the search begins with (default: the largest of the grid)."""
+    how = as_search(search)
+    limit = BUDGETS[how] if budget is None else budget
+    check_whole("budget", limit, 0, 10**9)
+    largest = problem.grid.batches[-1] if most_batch is None else most_batch
+    start = (problem.grid.index(largest, problem.grid.vcpus[0], problem.grid.vgpus[0]),) * problem.stages
+    began = perf_counter()
+    found = (_greedy if how is Search.GREEDY else _best_first)(problem, LatencyModel(problem), start, limit)
+    return OrionPlan(
+        configs=found.configs,
+        p95_ticks=found.p95_ticks,
+        cost_usd=problem.cost_usd(found.configs),
+        feasible=found.p95_ticks <= problem.slo_ticks,
+        expansions=found.expansions,
+        ms=(perf_counter() - began) * 1000,
+    )
+
+
+def as_search(value: Search | str) -> Search:
+    """The member of a name. Raises `InputError`."""
+    try:
+        return Search(value)
+    except ValueError:
+        raise InputError(f"search = '{value}'; legal: {', '.join(Search)}") from None
+
+
+def steps(problem: PlanProblem, configs: Configs) -> Iterator[Configs]:
+    """The plans one step away: for each stage more vCPUs, more vGPUs, a smaller batch."""
+    _, vcpus, vgpus = problem.axes
+    for stage, config in enumerate(configs):
+        moves = (
+            vgpus if config // vgpus % vcpus < vcpus - 1 else 0,
+            1 if config % vgpus < vgpus - 1 else 0,
+            -vcpus * vgpus if config >= vcpus * vgpus else 0,
+        )
+        for move in moves:
+            if move:
+                yield (*configs[:stage], config + move, *configs[stage + 1 :])
+
+
+def _greedy(problem: PlanProblem, model: LatencyModel, start: Configs, budget: int) -> _Found:
+    """The step that lowers the P95 most, again and again; ties go to the cheaper, then to the lower numbers."""
+    at, p95, expansions = start, model.percentile(start), 0
+    while p95 > problem.slo_ticks and expansions < budget:
+        expansions += 1
+        least = min(((model.percentile(to), problem.cost(to), to) for to in steps(problem, at)), default=None)
+        if least is None or least[0] >= p95:
+            break
+        p95, _, at = least
+    return _Found(at, p95, expansions)
+
+
+def _best_first(problem: PlanProblem, model: LatencyModel, start: Configs, budget: int) -> _Found:
+    """The cheapest state that was not looked at yet; ties go to the lower numbers."""
+    queue, seen, expansions = [(problem.cost(start), start)], {start}, 0
+    least = (math.inf, start)
+    while queue:
+        _, at = heapq.heappop(queue)
+        least = min(least, (model.percentile(at), at))
+        if least[0] <= problem.slo_ticks or expansions == budget:
+            break
+        expansions += 1
+        for to in steps(problem, at):
+            if to not in seen:
+                seen.add(to)
+                heapq.heappush(queue, (problem.cost(to), to))
+    return _Found(least[1], least[0], expansions)

@@ -1,0 +1,86 @@
+"""Points of the grid that were tried: what Aquatope's planner has measured, and where it may look next.
+
+A point is a static plan, written as positions on the axes of the grid: batch, vCPU, vGPU of stage 1, of stage 2, and so
+on. N points, D = 3 S coordinates, S stages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....scenarios.serverless.workflows import longest_path
+from ....scenarios.types import Floats, Ints
+from .problem import PERCENTILE, Configs, PlanProblem
+
+ELITE = 5
+"""Best points so far, whose neighbours are in the pool."""
+CHANGES = 3
+"""Coordinates in which a neighbour is drawn anew, on average."""
+Levels = NDArray[np.int64]
+"""Positions on the axes [N, D]."""
+
+
+class Trials:
+    """Points of the grid that were run, and what was seen."""
+
+    def __init__(self, problem: PlanProblem, runs: int, rng: np.random.Generator) -> None:
+        self.problem, self._runs, self._rng = problem, runs, rng
+        self.levels: Levels = np.zeros((0, 3 * problem.stages), np.int64)
+        """[N, D]"""
+        self.cost = np.zeros(0)
+        """Of a request, in cost units [N]."""
+        self.latency = np.zeros(0)
+        """Ticks [N]."""
+
+    @property
+    def excess(self) -> Floats:
+        """Latency over the SLO, as a share of it [N]."""
+        return self.latency / self.problem.slo_ticks - 1
+
+    @property
+    def sizes(self) -> Ints:
+        """Values on each coordinate's axis [D]."""
+        return np.tile(np.array(self.problem.axes, np.int32), self.problem.stages)
+
+    def configs(self, point: int) -> Configs:
+        """Configurations of a measured point."""
+        _, vcpus, vgpus = self.problem.axes
+        levels = self.levels[point].reshape(-1, 3)
+        return tuple(int(x) for x in (levels[:, 0] * vcpus + levels[:, 1]) * vgpus + levels[:, 2])
+
+    def scaled(self, levels: Levels) -> Floats:
+        """Positions on the axes as coordinates in [0, 1]."""
+        return levels / np.maximum(self.sizes - 1, 1)
+
+    def add(self, levels: Levels) -> None:
+        """Run the workflow at each new point."""
+        for row in levels:
+            self.levels = np.vstack([self.levels, row])
+            cost, latency = self._run(self.configs(len(self.levels) - 1))
+            self.cost, self.latency = np.append(self.cost, cost), np.append(self.latency, latency)
+
+    def _run(self, configs: Configs) -> tuple[float, float]:
+        problem, runs = self.problem, self._runs
+        stages = np.arange(problem.stages)
+        factor = problem.noise.draw(self._rng, self._rng, runs, problem.stages)
+        cost = (problem.costs.cost[stages, configs] * factor).sum(axis=1).mean()
+        ends = [longest_path(problem.edges, list(ticks)) for ticks in problem.latency_ticks[stages, configs] * factor]
+        return float(cost), float(np.quantile(ends, PERCENTILE))
+
+    def best_first(self) -> NDArray[np.intp]:
+        """Points, the best first: the feasible ones by cost, then the others by latency [N]."""
+        late = self.excess > 0
+        return np.lexsort((np.where(late, self.latency, self.cost), late))
+
+    def pool(self, number: int) -> Levels:
+        """Distinct new points among `number` drawn ones, half anywhere, half close to the best so far [M, D]."""
+        rng, sizes = self._rng, self.sizes
+        drawn = rng.integers(0, sizes, (number, len(sizes)))
+        if len(self.levels):
+            near = self.levels[rng.choice(self.best_first()[:ELITE], number // 2)]
+            changed = rng.random(near.shape) < CHANGES / len(sizes)
+            drawn[: len(near)] = np.where(changed, drawn[: len(near)], near)
+        known = {tuple(row) for row in self.levels.tolist()}
+        fresh = [row for row in dict.fromkeys(map(tuple, drawn.tolist())) if row not in known]
+        return np.array(fresh, np.int64).reshape(-1, len(sizes))

@@ -1,0 +1,1 @@
+"""Scenarios of a training cluster: workloads, traces and measured speed of GPUs."""

@@ -1,0 +1,65 @@
+"""True PM scores of a cluster, and the profile a scheduler holds of them (exact, noisy or stale)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import InputError
+from ...types import Floats
+from ..scenario import Compat
+from .bins import bin_scores
+from .quantiles import CLASSES, MEASURED, Kind
+
+SLOW_RANGE = (1.5, 2.8)
+"""Slowdown of an injected slow GPU, log-uniform: 1.5 is the outlier that Sinha et al. (SC 2022) report, 2.8 the
+slowest of 64 GPUs in the public simulator of PAL (one transiently slow run in 1,404 per GPU)."""
+
+
+@dataclass(frozen=True)
+class Variability:
+    """How GPUs differ, and how well the scheduler's profile knows it."""
+
+    cluster: str = "longhorn"
+    """Measured machine whose quantiles the scores are drawn from."""
+    spread: float = 1.0
+    """Exponent on every score: 0 makes all GPUs equal, 2 doubles the spread on a log scale."""
+    slow_rate: float = 0.0
+    """Share of GPUs that are additionally slow for all classes, by a factor of `SLOW_RANGE`."""
+    profile_noise: float = 0.0
+    """Standard deviation of the log of the profile's measurement error."""
+    profile_stale: float = 0.0
+    """Share of GPUs whose speed has been drawn anew since the profile was taken."""
+
+    def __post_init__(self) -> None:
+        if self.cluster not in MEASURED:
+            raise InputError(f"cluster = '{self.cluster}'; legal: {', '.join(MEASURED)}")
+        for name, most in (("spread", 10.0), ("slow_rate", 1.0), ("profile_noise", 2.0), ("profile_stale", 1.0)):
+            value = getattr(self, name)
+            if not 0 <= value <= most:
+                raise InputError(f"{name} = {value}; legal: 0 to {most:g}")
+
+
+def draw_scores(variability: Variability, gpus: int, kind: Kind, rng: np.random.Generator) -> Floats:
+    """True scores [C, G]: an independent quantile draw per class and GPU, as PAL's simulator draws them."""
+    # The order of draws is fixed and complete, so that worlds which differ in one knob share everything else.
+    u = rng.random((len(CLASSES), gpus))
+    slow = rng.random(gpus) < variability.slow_rate
+    factor = np.exp(rng.uniform(np.log(SLOW_RANGE[0]), np.log(SLOW_RANGE[1]), size=gpus))
+    tables = [MEASURED[variability.cluster][c][kind] for c in CLASSES]
+    scores = np.stack([np.interp(row, *table) for row, table in zip(u, tables, strict=True)])
+    return scores**variability.spread * np.where(slow, factor, 1.0)
+
+
+def profile(
+    truth: Floats, redrawn: Floats, variability: Variability, compat: Compat, rng: np.random.Generator
+) -> Floats:
+    """What the scheduler holds [C, G]: bins of measured scores.
+
+    A stale GPU shows the value of `redrawn` (an independent draw of the same law) instead of its true one.
+    """
+    stale = rng.random(truth.shape[1]) < variability.profile_stale
+    error = np.exp(variability.profile_noise * rng.standard_normal(truth.shape))
+    measured = np.where(stale, redrawn, truth) * error
+    return np.stack([bin_scores(row, compat) for row in measured])

@@ -1,0 +1,112 @@
+"""Reading a CSV with an answer for every way it can be wrong: file, line, column, value, what is legal."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import InputError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a file, by column name."""
+
+    path: Path
+    line: int
+    cells: dict[str, str]
+
+    def error(self, column: str, legal: str) -> InputError:
+        """The refusal of this row's value in `column`."""
+        return InputError(f"{self.path}, line {self.line}: {column} = '{self.cells[column]}'; legal: {legal}")
+
+    def text(self, column: str) -> str:
+        """A name; raises `InputError` where it is empty."""
+        value = self.cells[column].strip()
+        if not value:
+            raise self.error(column, "a name")
+        return value
+
+    def number(self, column: str, least: float, most: float = math.inf, above: bool = False) -> float:
+        """A finite number >= `least` (> `least` with `above`) and <= `most`."""
+        legal = f"a finite number {'>' if above else '>='} {least:g}"
+        legal += f" and <= {most:g}" if most < math.inf else ""
+        try:
+            value = float(self.cells[column])
+        except ValueError:
+            raise self.error(column, legal) from None
+        if not math.isfinite(value) or not least <= value <= most or (above and value == least):
+            raise self.error(column, legal)
+        return value
+
+    def whole(self, column: str, least: int = 0, most: int = 2**31 - 1) -> int:
+        """A whole number within [least, most]."""
+        legal = f"a whole number, {least} to {most}" if most < 2**31 - 1 else f"a whole number >= {least}"
+        try:
+            value = float(self.cells[column])
+        except ValueError:
+            raise self.error(column, legal) from None
+        if not (math.isfinite(value) and value.is_integer() and least <= value <= most):
+            raise self.error(column, legal)
+        return int(value)
+
+
+def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
+    """The rows of a CSV with a header that holds at least the `required` columns.
+
+    Raises `InputError` where the file is missing, not text, empty, lacks a column, or a row has too few or many cells.
+    """
+    lines = csv.reader(_text(path).splitlines())
+    try:
+        header = next(([name.strip() for name in cells] for cells in lines if cells), [])
+        body = [(lines.line_num, cells) for cells in lines if any(cell.strip() for cell in cells)]
+    except csv.Error as error:
+        raise InputError(f"{path}, line {lines.line_num}: not a CSV ({error})") from None
+    if not header or header == [""]:
+        raise InputError(f"{path}: the file is empty; expected a CSV with the columns {', '.join(required)}")
+    _check_header(path, header, required)
+    if not body:
+        raise InputError(f"{path}: no rows after the header; at least one is needed")
+    for line, cells in body:
+        if len(cells) != len(header):
+            raise InputError(f"{path}, line {line}: {len(cells)} cells; legal: {len(header)}, one per column")
+    return [Row(path, line, dict(zip(header, cells, strict=True))) for line, cells in body]
+
+
+def refuse_duplicates(
+    rows: Iterable[Row], columns: Sequence[str], key_of: Callable[[Row], tuple[object, ...]] | None = None
+) -> None:
+    """Raises `InputError` at the first row that repeats an earlier one in `columns` (or in what `key_of` reads)."""
+    seen: dict[tuple[object, ...], int] = {}
+    for row in rows:
+        key = key_of(row) if key_of else tuple(row.cells[column].strip() for column in columns)
+        if key in seen:
+            raise row.error(columns[0], f"one row per {', '.join(columns)} (line {seen[key]} has the same)")
+        seen[key] = row.line
+
+
+def _check_header(path: Path, header: list[str], required: Sequence[str]) -> None:
+    missing = [name for name in required if name not in header]
+    if missing:
+        raise InputError(f"{path}, line 1: no column {', '.join(missing)}; found {', '.join(header)[:200]}")
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise InputError(f"{path}, line 1: column {', '.join(twice)} occurs twice")
+
+
+def _text(path: Path) -> str:
+    if path.is_char_device() or path.is_block_device():
+        raise InputError(f"{path}: a device; expected a CSV")
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if b"\0" in raw:
+        raise InputError(f"{path}: not a text file (it holds zero bytes); expected a CSV")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); expected a CSV") from None

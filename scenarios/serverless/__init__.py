@@ -1,0 +1,1 @@
+"""Scenarios of a serverless platform: workflows, profiles, arrivals and noise."""

@@ -1,0 +1,210 @@
+"""Where serverless scenarios come from: a source makes one world per seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..checks import check_number, check_whole
+from ..cluster.source import check_seed
+from ..errors import InputError, unknown_name
+from ..types import Floats, Ints
+from .arrivals import Arrivals
+from .configs import ConfigGrid
+from .noise import Noise
+from .profiles.functions import LawProfiles
+from .requests import Requests, make_requests
+from .scenario import MOST_INVOKERS, MOST_PER_INVOKER, TRANSFERS, Prices, Scan, ServerlessScenario, as_scan
+from .shapes import Shape, function_names, promise
+from .workflows import MOST_MS, Function, Workflow
+
+_GAPS, _MIX, _NOISE, _STRAGGLERS = range(10, 14)
+
+
+class ServerlessSource(Protocol):
+    """Makes serverless scenarios."""
+
+    @property
+    def name(self) -> str:
+        """What the rows of a result call it."""
+        ...
+
+    def build(self, seed: int) -> ServerlessScenario:
+        """The world of a seed; equal seeds give equal worlds."""
+        ...
+
+    def history(self) -> None:
+        """Schedulers know profiles and prices; there is no bank of past requests."""
+        ...
+
+
+class Profiles(Protocol):
+    """Where functions get their latency from; a frozen dataclass whose simple fields are knobs."""
+
+    @property
+    def configs(self) -> ConfigGrid:
+        """The configurations that the profiles cover."""
+        ...
+
+    def function(self, name: str) -> Function:
+        """The profile of a function."""
+        ...
+
+
+class Stream(Protocol):
+    """A law of arrivals; a frozen dataclass whose fields are knobs."""
+
+    @property
+    def window_ms(self) -> tuple[float, float]:
+        """Measured window [from, to)."""
+        ...
+
+    @property
+    def horizon_ms(self) -> float:
+        """End of the simulation."""
+        ...
+
+    def draw(self, gaps: np.random.Generator, mix: np.random.Generator, workflows: int) -> tuple[Floats, Ints]:
+        """Arrival times and workflows [R]."""
+        ...
+
+
+@dataclass(frozen=True)
+class ServerlessPlatform:
+    """The machine, what it promises and the rules that every scenario needs."""
+
+    invokers: int = 16
+    vcpu: int = 16
+    """vCPUs of an invoker."""
+    vgpu: int = 7
+    """vGPUs of an invoker: one A100 in seven slices."""
+    slo_factor: float = 1.0
+    """SLO of a workflow over its latency at the minimum configuration."""
+    warm: int = 7
+    """Idle containers per invoker and function at the start."""
+    keep_alive_s: float = 600.0
+    """An idle container is removed after this long (OpenWhisk's default)."""
+    prewarm: bool = True
+    """Order containers of the next functions when a task starts."""
+    bill_cold: bool = False
+    """Bill cold starts too."""
+    overhead_ms: float = 0.0
+    """Controller time per visit of a queue."""
+    transfer: str = "fast"
+    """Between invokers: fast (10 Gbit/s), slow (an object store) or none (free)."""
+    scan: Scan = Scan.ROUND_ROBIN
+    """Order of visits: rr, slack or longest."""
+    locality: bool = True
+    """Dispatch prefers invokers that hold the inputs."""
+    usd_per_vcpu_h: float = Prices().usd_per_vcpu_h
+    usd_per_vgpu_h: float = Prices().usd_per_vgpu_h
+
+    def __post_init__(self) -> None:
+        check_whole("invokers", self.invokers, 1, MOST_INVOKERS)
+        check_whole("vcpu", self.vcpu, 1, MOST_PER_INVOKER)
+        check_whole("vgpu", self.vgpu, 1, MOST_PER_INVOKER)
+        object.__setattr__(self, "scan", as_scan(self.scan))
+        if self.transfer not in TRANSFERS:
+            raise unknown_name("transfer", str(self.transfer), TRANSFERS)
+
+
+@dataclass(frozen=True)
+class ServerlessSynthetic:
+    """Workflows of profiled functions, with requests drawn from a law of arrivals."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+    platform: ServerlessPlatform = ServerlessPlatform()
+    profiles: Profiles = field(default_factory=LawProfiles)
+    arrivals: Stream = Arrivals()
+    noise: Noise = Noise()
+
+    def build(self, seed: int) -> ServerlessScenario:
+        """Requests and noise of `seed`; a knob that changes leaves the other draws as they are."""
+        functions = tuple(self.profiles.function(name) for name in function_names(self.shapes))
+        workflows = promise(self.shapes, functions, self.platform.slo_factor)
+        arrival_ms, workflow = self.arrivals.draw(_rng(seed, _GAPS), _rng(seed, _MIX), len(workflows))
+        requests = noisy_requests(arrival_ms, workflow, workflows, self.arrivals.window_ms, self.noise, seed)
+        return assemble(
+            self.name,
+            self.platform,
+            self.profiles.configs,
+            functions,
+            workflows,
+            requests,
+            self.arrivals.window_ms,
+            self.arrivals.horizon_ms,
+        )
+
+    def history(self) -> None:
+        """None."""
+        return
+
+
+def windowed(source: Any, window_s: float) -> Any:
+    """The same source in windows of `window_s`: no warm-up, no drain, so that an episode is cut off under load.
+
+    A source without a law of arrivals, or a scenario, keeps its own length. Raises `InputError`, also for a window in
+    which some seed may have no request.
+    """
+    check_number("window_s", window_s, 0, MOST_MS / 1000, above=True)
+    if not isinstance(source, ServerlessSynthetic) or not isinstance(source.arrivals, Arrivals):
+        return source
+    if window_s <= (gap_s := source.arrivals.longest_gap_s):
+        raise InputError(f"window_s = {window_s}; legal: longer than {gap_s:g} s, the longest gap between requests")
+    return replace(source, arrivals=replace(source.arrivals, warmup_s=0.0, measured_s=window_s, drain_s=0.0))
+
+
+def noisy_requests(
+    arrival_ms: Floats,
+    workflow: Ints,
+    workflows: Sequence[Workflow],
+    window_ms: tuple[float, float],
+    noise: Noise,
+    seed: int,
+) -> Requests:
+    """Requests with the noise of `seed`; factor (r, s) is the same however many requests follow."""
+    stages = max(shape.stages for shape in workflows)
+    factors = noise.draw(_rng(seed, _NOISE), _rng(seed, _STRAGGLERS), len(arrival_ms), stages)
+    return make_requests(arrival_ms, workflow, window_ms, factors)
+
+
+def assemble(
+    name: str,
+    platform: ServerlessPlatform,
+    configs: ConfigGrid,
+    functions: tuple[Function, ...],
+    workflows: tuple[Workflow, ...],
+    requests: Requests,
+    window_ms: tuple[float, float],
+    horizon_ms: float,
+) -> ServerlessScenario:
+    """A scenario from its parts, on equal invokers."""
+    return ServerlessScenario(
+        name=name,
+        grid=configs,
+        functions=functions,
+        workflows=workflows,
+        vcpu=np.full(platform.invokers, platform.vcpu, np.int32),
+        vgpu=np.full(platform.invokers, platform.vgpu, np.int32),
+        requests=requests,
+        horizon_ms=horizon_ms,
+        window_ms=window_ms,
+        prices=Prices(platform.usd_per_vcpu_h, platform.usd_per_vgpu_h),
+        transfer=TRANSFERS[platform.transfer],
+        warm=platform.warm,
+        keep_alive_s=platform.keep_alive_s,
+        prewarm=platform.prewarm,
+        bill_cold=platform.bill_cold,
+        overhead_ms=platform.overhead_ms,
+        scan=platform.scan,
+        locality=platform.locality,
+    )
+
+
+def _rng(seed: int, purpose: int) -> np.random.Generator:
+    check_seed(seed)
+    return np.random.default_rng([seed, purpose])

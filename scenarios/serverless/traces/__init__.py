@@ -1,0 +1,1 @@
+"""Readers of arrivals and workflows."""
