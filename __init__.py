@@ -9,45 +9,46 @@ from . import interrupts as interrupts
 from .registration import register_all
 
 if TYPE_CHECKING:
+    from .bench.catalog import metrics_of as metrics_of
     from .bench.compare import compare as compare
-    from .bench.experiment import Results as Results
-    from .bench.kinds import metrics_of as metrics_of
-    from .bench.report import show_results as show_results
+    from .bench.grid.experiment import Results as Results
+    from .bench.report.tables import show_results as show_results
     from .bench.simulate import simulate as simulate
     from .envs.cluster.record import JobRecord as JobRecord
     from .envs.cluster.record import Record as Record
     from .envs.serverless.record import RequestRecord as RequestRecord
-    from .policies.catalog import add_placement as add_placement
-    from .policies.catalog import find_policy as find_policy
+    from .policies.cluster.catalog import add_placement as add_placement
+    from .policies.cluster.catalog import find_policy as find_policy
     from .policies.cluster.placements import Placement as Placement
     from .policies.serverless.bounds import oracle_usd_per_request as oracle_usd_per_request
     from .policies.serverless.catalog import find_scheduler as find_scheduler
     from .scenarios.catalog import find_scenario as find_scenario
     from .scenarios.catalog import find_serverless as find_serverless
     from .scenarios.catalog import find_source as find_source
+    from .scenarios.cluster.scenario import ClusterScenario as ClusterScenario
+    from .scenarios.cluster.scenario import Compat as Compat
+    from .scenarios.cluster.scenario import Jobs as Jobs
+    from .scenarios.cluster.scenario import make_jobs as make_jobs
+    from .scenarios.cluster.source import ClusterFiles as ClusterFiles
+    from .scenarios.cluster.source import ClusterPlatform as ClusterPlatform
+    from .scenarios.cluster.source import ClusterSynthetic as ClusterSynthetic
     from .scenarios.errors import InputError as InputError
-    from .scenarios.serverless import ServerlessScenario as ServerlessScenario
-    from .scenarios.serverless_files import ServerlessFiles as ServerlessFiles
-    from .scenarios.serverless_source import ServerlessPlatform as ServerlessPlatform
-    from .scenarios.serverless_source import ServerlessSynthetic as ServerlessSynthetic
-    from .scenarios.source import ClusterFiles as ClusterFiles
-    from .scenarios.source import ClusterPlatform as ClusterPlatform
-    from .scenarios.source import ClusterSynthetic as ClusterSynthetic
-    from .scenarios.types import ClusterScenario as ClusterScenario
-    from .scenarios.types import Compat as Compat
-    from .scenarios.types import Jobs as Jobs
-    from .scenarios.types import make_jobs as make_jobs
+    from .scenarios.serverless.files import ServerlessFiles as ServerlessFiles
+    from .scenarios.serverless.scenario import ServerlessScenario as ServerlessScenario
+    from .scenarios.serverless.source import ServerlessPlatform as ServerlessPlatform
+    from .scenarios.serverless.source import ServerlessSynthetic as ServerlessSynthetic
     from .settings import configure as configure
 
 _HOMES = {
-    "ClusterScenario": "scenarios.cluster.scenario",
-    "Compat": "scenarios.cluster.scenario",
     "ClusterFiles": "scenarios.cluster.source",
+    "ClusterPlatform": "scenarios.cluster.source",
+    "ClusterScenario": "scenarios.cluster.scenario",
+    "ClusterSynthetic": "scenarios.cluster.source",
+    "Compat": "scenarios.cluster.scenario",
     "InputError": "scenarios.errors",
     "JobRecord": "envs.cluster.record",
     "Jobs": "scenarios.cluster.scenario",
     "Placement": "policies.cluster.placements",
-    "ClusterPlatform": "scenarios.cluster.source",
     "Record": "envs.cluster.record",
     "RequestRecord": "envs.serverless.record",
     "Results": "bench.grid.experiment",
@@ -55,7 +56,6 @@ _HOMES = {
     "ServerlessPlatform": "scenarios.serverless.source",
     "ServerlessScenario": "scenarios.serverless.scenario",
     "ServerlessSynthetic": "scenarios.serverless.source",
-    "ClusterSynthetic": "scenarios.cluster.source",
     "add_placement": "policies.cluster.catalog",
     "compare": "bench.compare",
     "configure": "settings",
