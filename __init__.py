@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .bench.simulate import simulate as simulate
     from .envs.cluster.record import JobRecord as JobRecord
     from .envs.cluster.record import Record as Record
+    from .envs.options import IllegalActionWarning as IllegalActionWarning
     from .envs.serverless.record import RequestRecord as RequestRecord
     from .policies.cluster.catalog import add_placement as add_placement
     from .policies.cluster.catalog import find_policy as find_policy
@@ -45,6 +46,7 @@ _HOMES = {
     "ClusterScenario": "scenarios.cluster.scenario",
     "ClusterSynthetic": "scenarios.cluster.source",
     "Compat": "scenarios.cluster.scenario",
+    "IllegalActionWarning": "envs.options",
     "InputError": "scenarios.errors",
     "JobRecord": "envs.cluster.record",
     "Jobs": "scenarios.cluster.scenario",

@@ -37,7 +37,7 @@ def register_all() -> None:
                 name,
                 entry_point=f"varigym.registration:{single}",
                 vector_entry_point=f"varigym.registration:{batch}",
-                disable_env_checker=True,  # it would step the environment with illegal actions
+                disable_env_checker=True,  # it costs every step a call; the tests run its checks
                 order_enforce=False,  # the environment says so itself
             )
 
@@ -71,6 +71,7 @@ def make_cluster_vector(
     worlds: int = 32,
     bins: int | None = None,
     autoreset_mode: Any = "NextStep",
+    max_episode_steps: int | None = None,
     render_mode: str | None = None,
     **options: Any,
 ) -> GpuClusterVectorEnv:
@@ -80,7 +81,7 @@ def make_cluster_vector(
 
     _refuse_picture(render_mode)
     parts = _parts(scenario, base, bank, worlds, bins)
-    return GpuClusterVectorEnv(*parts, num_envs, _options(EnvOptions, options), autoreset_mode)
+    return GpuClusterVectorEnv(*parts, num_envs, _options(EnvOptions, options), autoreset_mode, max_episode_steps)
 
 
 def make_serverless(
@@ -113,6 +114,7 @@ def make_serverless_vector(
     worlds: int = 32,
     window_s: float | None = 20.0,
     autoreset_mode: Any = "NextStep",
+    max_episode_steps: int | None = None,
     render_mode: str | None = None,
     **options: Any,
 ) -> ServerlessGpuVectorEnv:
@@ -122,7 +124,9 @@ def make_serverless_vector(
 
     _refuse_picture(render_mode)
     parts = _serverless_parts(scenario, base, bank, worlds, window_s)
-    return ServerlessGpuVectorEnv(*parts, num_envs, _options(ServerlessOptions, options), autoreset_mode)
+    return ServerlessGpuVectorEnv(
+        *parts, num_envs, _options(ServerlessOptions, options), autoreset_mode, max_episode_steps
+    )
 
 
 def make_serverless_bank(

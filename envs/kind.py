@@ -77,6 +77,11 @@ class Kind(Protocol):
         """What to say when a world ran out of room."""
         ...
 
+    @property
+    def idle(self) -> str:
+        """Name of the action that an illegal one counts as."""
+        ...
+
     def describe(self, action: int) -> str:
         """A legal number of an action in words."""
         ...

@@ -20,6 +20,7 @@ from ..lanes.snapshots import fingerprint, generator, refuse_foreign, refuse_unl
 from ..options import IllegalAction
 from ..process import Column
 from .spaces import (
+    ILLEGAL_ACTIONS,
     Observation,
     as_action,
     as_seed,
@@ -29,6 +30,7 @@ from .spaces import (
     refuse_illegal,
     reported,
     reset_options,
+    warn_of_illegal,
 )
 
 K = TypeVar("K", bound=Kind)
@@ -42,7 +44,8 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
     """One episode at a time; each reset draws a world of the bank.
 
     `info` holds `action_mask`, `reward_raw` (unscaled), `time_s`, `world` (index into the bank), `illegal`, what the
-    process reports of a step, `reward_terms` if it has any, and at the end of an episode `metrics`.
+    process reports of a step, `reward_terms` if it has any, and at the end of an episode `metrics`, with the count of
+    `illegal_actions` among them.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 (Gymnasium's name and form)
@@ -57,6 +60,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         self.observation_space = observation_space(kind.process)
         self.reward_scale = kind.reward_scale
         self._world, self._seed, self._over, self._begun = 0, 0, True, False
+        self._illegal, self._warned = 0, kind.options.illegal_action is not IllegalAction.NOOP
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -68,7 +72,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         self._seed = self._seed if seed is None else seed
         self._world, key = draw_world(self.np_random, len(self.kind.bank), asked)
         batch = self.lane.reset(self._world, key)
-        self._over, self._begun = False, True
+        self._over, self._begun, self._illegal = False, True, 0
         observation, _, info = self._tell(batch)
         return observation, info
 
@@ -84,7 +88,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         terminated, truncated = bool(batch.result[TERMINATED]), bool(batch.result[TRUNCATED])
         self._over = terminated or truncated
         if self._over:
-            info["metrics"] = self.kind.metrics(self.record())
+            info["metrics"] = self.kind.metrics(self.record()) | {ILLEGAL_ACTIONS: float(self._illegal)}
         return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -118,6 +122,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
             "over": self._over,
             "begun": self._begun,
             "seed": self._seed,
+            "illegal": self._illegal,
             "random": self.np_random.bit_generator.state,
         }
 
@@ -127,7 +132,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         refuse_unlike(state, self.get_state())
         world, lots = as_whole("state['world']", state["world"], 0, len(self.kind.bank) - 1), generator(state["random"])
         self.lane.restore(state["lane"])
-        self._world, self._seed = world, state["seed"]
+        self._world, self._seed, self._illegal = world, state["seed"], state["illegal"]
         self._begun, self._over = state["begun"], state["over"] or not state["begun"]
         self.np_random.bit_generator.state = lots.bit_generator.state
 
@@ -161,9 +166,18 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
             **reported(self.kind.process, map(_value, self.kind.process.columns, result[EXTRA:])),
         }
         reward = result[REWARD] / self.reward_scale
-        if info["illegal"] and self.kind.options.illegal_action is IllegalAction.PENALTY:
-            reward -= self.kind.options.illegal_penalty
+        if info["illegal"]:
+            reward -= self._fine()
         return {**batch.parts, "action_mask": mask.copy()}, reward, info
+
+    def _fine(self) -> float:
+        """Count an illegal action; what it costs."""
+        self._illegal += 1
+        if not self._warned:
+            self._warned = True
+            warn_of_illegal(self.kind)
+        penalty = self.kind.options.illegal_action is IllegalAction.PENALTY
+        return self.kind.options.illegal_penalty if penalty else 0.0
 
 
 def _value(column: Column, value: float) -> float:

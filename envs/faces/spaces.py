@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,10 +14,13 @@ from ...scenarios.checks import as_whole
 from ...scenarios.errors import InputError
 from ..kind import Kind
 from ..lanes.batch import Batch
+from ..options import IllegalActionWarning
 from ..process import Process
 
 Observation = dict[str, Any]
 """Part name -> flat array."""
+ILLEGAL_ACTIONS = "illegal_actions"
+"""Metric of an episode that was stepped: how many of its actions were not legal."""
 MOST = 50.0
 """Bound of observation features; scaled values stay well inside it."""
 
@@ -86,6 +90,17 @@ def as_action(action: Any) -> int:
     if not exact:
         raise InputError(f"action = {action!r}; legal: a whole number")
     return number
+
+
+def warn_of_illegal(kind: Kind, lane: str = "") -> None:
+    """Say that an illegal action was given, and how to know which are legal."""
+    warnings.warn(
+        f"{lane}an illegal action counts as {kind.idle}; the observation's 'action_mask' says which are legal: "
+        "env.action_space.sample(observation['action_mask']) draws one, and learners such as "
+        "sb3-contrib's MaskablePPO take the mask (illegal_action='error' raises instead)",
+        IllegalActionWarning,
+        stacklevel=3,
+    )
 
 
 def refuse_illegal(kind: Kind, number: int, mask: NDArray[np.bool_], lane: str = "") -> None:

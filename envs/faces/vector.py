@@ -27,7 +27,17 @@ from ..lanes.snapshots import fingerprint, generator, refuse_foreign, refuse_unl
 from ..options import IllegalAction
 from .gym import K
 from .inputs import lane_actions, lane_seeds, lane_worlds, lanes_of
-from .spaces import Observation, draw_world, observation_space, observe, refuse_illegal, reported, reset_options
+from .spaces import (
+    ILLEGAL_ACTIONS,
+    Observation,
+    draw_world,
+    observation_space,
+    observe,
+    refuse_illegal,
+    reported,
+    reset_options,
+    warn_of_illegal,
+)
 
 MOST_LANES = 65_536
 
@@ -40,12 +50,21 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
     lanes yourself, with `options={"reset_mask": mask}`.
     """
 
-    def __init__(self, kind: K, num_envs: int, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP) -> None:
-        """Present `num_envs` lanes over the worlds of `kind`."""
+    def __init__(
+        self,
+        kind: K,
+        num_envs: int,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
+    ) -> None:
+        """Present `num_envs` lanes over the worlds of `kind`; episodes are truncated after `max_episode_steps`."""
         num_envs = as_whole("num_envs", num_envs, 1, MOST_LANES)
         self.kind, self.num_envs = kind, num_envs
         self.autoreset_mode = as_member("autoreset_mode", autoreset_mode, AutoresetMode)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
+        self.max_episode_steps = max_episode_steps
+        if max_episode_steps is not None:
+            self.max_episode_steps = as_whole("max_episode_steps", max_episode_steps, 1)
         self._lanes = Lanes(kind.process, kind.bank.worlds, kind.data, num_envs)
         self.single_action_space = spaces.Discrete(kind.process.actions)
         self.single_observation_space = observation_space(kind.process)
@@ -56,6 +75,8 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         self._world = np.zeros(num_envs, np.int32)
         self._over = np.ones(num_envs, bool)
         self._begun = np.zeros(num_envs, bool)
+        self._steps, self._illegal = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
+        self._warned = kind.options.illegal_action is not IllegalAction.NOOP
         self._lots = [np.random.default_rng() for _ in range(num_envs)]
 
     def reset(
@@ -86,10 +107,8 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         batch = self._lanes.step(np.where(due, 0, numbers), ~due)
         self._refuse_overflow(batch)
         self._mask = batch.mask
-        terminated, truncated = batch.result[:, TERMINATED] > 0, batch.result[:, TRUNCATED] > 0
-        reward = batch.result[:, REWARD] / self.reward_scale
-        if self.kind.options.illegal_action is IllegalAction.PENALTY:
-            reward = reward - self.kind.options.illegal_penalty * (batch.result[:, ILLEGAL] > 0)
+        terminated, truncated = batch.result[:, TERMINATED] > 0, self._is_out_of_time(batch, ~due)
+        reward = batch.result[:, REWARD] / self.reward_scale - self._fines(batch)
         self._over = terminated | truncated
         ended = self._over.copy()
         last = {"metrics": self._metrics(ended), "_metrics": ended} if ended.any() else {}
@@ -117,6 +136,8 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             "world": self._world.copy(),
             "over": self._over.copy(),
             "begun": self._begun.copy(),
+            "steps": self._steps.copy(),
+            "illegal": self._illegal.copy(),
             "random": [lots.bit_generator.state for lots in self._lots],
         }
 
@@ -129,11 +150,13 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         self._lots = [generator(lots, f"state['random'][{lane}]") for lane, lots in enumerate(state["random"])]
         self._lanes.restore(state["lanes"])
         self._mask, self._world = self._lanes.mask, state["world"].copy()
+        self._steps, self._illegal = state["steps"].copy(), state["illegal"].copy()
         self._begun, self._over = state["begun"].copy(), state["over"] | ~state["begun"]
 
     def __getstate__(self) -> dict[str, Any]:
         held = {name: getattr(self, name) for name in ("spec", "action_space", "observation_space")}
-        made = {"kind": self.kind, "num_envs": self.num_envs, "autoreset_mode": self.autoreset_mode}
+        names = ("kind", "num_envs", "autoreset_mode", "max_episode_steps")
+        made = {name: getattr(self, name) for name in names}
         return {"made": made, "state": self.get_state(), "held": held}
 
     def __setstate__(self, stored: dict[str, Any]) -> None:
@@ -161,6 +184,22 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             lane = int(np.argmin(legal | ~active))
             refuse_illegal(self.kind, int(numbers[lane]), self._mask[lane], f"lane {lane}: ")
 
+    def _is_out_of_time(self, batch: Batch, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Count a step of the active lanes; those whose episode is truncated by it [B]."""
+        self._steps += active
+        over = batch.result[:, TRUNCATED] > 0
+        return over if self.max_episode_steps is None else over | (active & (self._steps >= self.max_episode_steps))
+
+    def _fines(self, batch: Batch) -> NDArray[np.float64]:
+        """Count illegal actions; what they cost [B]."""
+        illegal = batch.result[:, ILLEGAL] > 0
+        self._illegal += illegal
+        if illegal.any() and not self._warned:
+            self._warned = True
+            warn_of_illegal(self.kind, f"lane {int(np.argmax(illegal))}: ")
+        penalty = self.kind.options.illegal_action is IllegalAction.PENALTY
+        return np.where(illegal, self.kind.options.illegal_penalty if penalty else 0.0, 0.0)
+
     def _begin(self, which: NDArray[np.bool_], asked: Sequence[int | None] = (), before: Batch | None = None) -> Batch:
         """Reset the lanes `which`; what the others did last stays as `before` has it."""
         keys = np.zeros((self.num_envs, 2), np.uint32)
@@ -170,6 +209,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         batch = self._lanes.reset(which, self._world, keys)
         self._refuse_overflow(batch)
         self._mask, self._over, self._begun = batch.mask, self._over & ~which, self._begun | which
+        self._steps[which], self._illegal[which] = 0, 0
         if before is None:
             return batch
         return replace(batch, result=np.where(which[:, None], batch.result, before.result))
@@ -217,6 +257,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         values: dict[str, NDArray[np.float64]] = {}
         for lane in np.flatnonzero(ended):
             record = self.kind.record(self._lanes.state(int(lane)), int(self._world[lane]), 0)
-            for name, value in self.kind.metrics(record).items():
+            own = self.kind.metrics(record) | {ILLEGAL_ACTIONS: float(self._illegal[lane])}
+            for name, value in own.items():
                 values.setdefault(name, np.zeros(self.num_envs))[lane] = value
         return values

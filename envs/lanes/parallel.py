@@ -59,7 +59,7 @@ class Lanes:
         """Take one action per lane [B]; lanes that are not `active` stay as they are, at no reward."""
         known = (action >= 0) & (action < self.process.instant)
         instant = known & self.mask[np.arange(self.lanes), np.where(known, action, 0)]
-        if (instant | ~active).all():
+        if (instant & active).any() and (instant | ~active).all():
             self._each(self._extend, active, action)
             result = np.zeros((self.lanes, EXTRA + len(self.process.columns)))
             result[:, TIME_S] = np.where(active, self._time_s, 0.0)
@@ -123,7 +123,7 @@ class Lanes:
 
     def _show(self, result: NDArray[Any]) -> Batch:
         seen = _joined([np.asarray(shard.seen) for shard in self._shards])
-        batch = Batch(*parts_of(self.process, seen), result)
+        batch = Batch(*parts_of(self.process, seen), result.astype(np.float64))  # rewards are divided in 64 bits
         self.mask = batch.mask
         return batch
 

@@ -88,6 +88,7 @@ class WalkKind:
     reward_scale: float = 2.0
     fingerprint: str = "walk"
     advice: str = "walk less"
+    idle: str = "way 1"
     words: tuple[str, ...] = field(default=("STAY", "WALK", "RUN"))
 
     def describe(self, action: int) -> str:
@@ -119,7 +120,7 @@ def test_one_episode() -> None:
         assert obs["place"].tolist() == pytest.approx([0.3, 0.5])
         *_, terminated, _, info = each.step(2)
         assert terminated
-        assert info["metrics"] == {"end": 5.0}
+        assert info["metrics"] == {"end": 5.0, "illegal_actions": 1.0}
 
 
 def test_room_that_ran_out() -> None:

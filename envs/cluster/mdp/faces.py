@@ -38,6 +38,7 @@ class GpuClusterVectorEnv(SchedulingVectorEnv[ClusterKind]):
         num_envs: int,
         options: EnvOptions | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
     ) -> None:
         """Present `num_envs` lanes over the worlds of `bank`."""
-        super().__init__(ClusterKind(bank, base, options or EnvOptions()), num_envs, autoreset_mode)
+        super().__init__(ClusterKind(bank, base, options or EnvOptions()), num_envs, autoreset_mode, max_episode_steps)

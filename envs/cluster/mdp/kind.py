@@ -56,6 +56,11 @@ class ClusterKind:
         return self.options.reward_scale or reward_scale(self.options.reward, self.bank.scenarios[0])
 
     @property
+    def idle(self) -> str:
+        """What an illegal action counts as."""
+        return "REST"
+
+    @property
     def advice(self) -> str:
         """What to say when there are more jobs than slots."""
         slots = self.process.slots

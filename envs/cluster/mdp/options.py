@@ -30,7 +30,8 @@ class EnvOptions:
     """Most rounds between two decisions; 1: every round; 0: only when a job arrives or finishes."""
     clairvoyant: bool = False
     """Show true remaining work."""
-    illegal_action: IllegalAction = IllegalAction.ERROR
+    illegal_action: IllegalAction = IllegalAction.NOOP
+    """An illegal action counts as REST under `noop` and `penalty`."""
     illegal_penalty: float = 1.0
     """Taken off the scaled reward of an illegal action under `penalty`."""
     reward: RewardKind = RewardKind.JCT

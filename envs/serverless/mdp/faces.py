@@ -32,6 +32,9 @@ class ServerlessGpuVectorEnv(SchedulingVectorEnv[ServerlessKind]):
         num_envs: int,
         options: ServerlessOptions | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
     ) -> None:
         """Present `num_envs` lanes over the worlds of `bank`."""
-        super().__init__(ServerlessKind(bank, base, options or ServerlessOptions()), num_envs, autoreset_mode)
+        super().__init__(
+            ServerlessKind(bank, base, options or ServerlessOptions()), num_envs, autoreset_mode, max_episode_steps
+        )

@@ -68,6 +68,11 @@ class ServerlessKind:
         return self.options.reward_scale
 
     @property
+    def idle(self) -> str:
+        """What an illegal action counts as."""
+        return "WAIT"
+
+    @property
     def advice(self) -> str:
         """What to say when a queue is full; the places suffice for all requests of a workflow."""
         return f"more than {self.process.places} jobs wait in one queue"

@@ -27,8 +27,8 @@ class ServerlessOptions:
     """DROP is legal; else no request is ever given up."""
     price_weight: float = 0.2
     """Reward taken off for what a request costs at minimum configuration, averaged over the workflows."""
-    illegal_action: IllegalAction = IllegalAction.ERROR
-    """An illegal action counts as WAIT under `penalty` and `noop`."""
+    illegal_action: IllegalAction = IllegalAction.NOOP
+    """An illegal action counts as WAIT under `noop` and `penalty`."""
     illegal_penalty: float = 1.0
     """Taken off the scaled reward of an illegal action under `penalty`."""
     reward_scale: float = 1.0

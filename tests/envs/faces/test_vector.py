@@ -354,7 +354,7 @@ def test_floats_that_hold_whole_numbers_are_actions() -> None:
     ids=str,
 )
 def test_bad_actions_are_refused_and_nothing_moves(actions: Any, says: str) -> None:
-    env, twin = native(3), native(3)
+    env, twin = native(3, illegal_action="error"), native(3)
     env.reset(seed=0)
     twin.reset(seed=0)
     with pytest.raises(InputError, match=says):

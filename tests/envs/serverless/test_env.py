@@ -147,7 +147,7 @@ def test_episodes_are_the_references(number: int, index: int) -> None:
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_masks_say_what_is_accepted(number: int) -> None:
-    env, lenient = make(number), make(number, illegal_action="noop")
+    env, lenient = make(number, illegal_action="error"), make(number)
     rng = np.random.default_rng(0)
     for seed in range(2):
         env.reset(seed=seed)

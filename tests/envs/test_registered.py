@@ -1,0 +1,189 @@
+"""Contract of every registered environment: the ecosystem's own loops and checkers, every autoreset mode, every end."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import varigym
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import TimeLimit
+from serverless_small import MADE, same
+from serverless_small import WORLDS as SERVERLESS_WORLDS
+from varigym import IllegalActionWarning
+from varigym.registration import CLUSTER, SERVERLESS
+from worlds import SmallJob, Worlds, small_scenario
+
+LENGTHS_S = ((600, 900), (400, 1200), (700, 700), (1000, 500))
+CLUSTERS = Worlds(
+    tuple(small_scenario([SmallJob(0, 1, first, 0), SmallJob(60, 2, then, 1)]) for first, then in LENGTHS_S)
+)
+SMALL: dict[str, dict[str, Any]] = {
+    CLUSTER: {"scenario": CLUSTERS, "worlds": 4, "window": 4, "decide_every": 1, "base": "fifo+random"},
+    SERVERLESS: {**MADE[0], "worlds": SERVERLESS_WORLDS, "window_s": None},
+}
+"""Every registered id on small worlds."""
+IDS = sorted(SMALL)
+MODES = list(AutoresetMode)
+CUT = 5
+
+
+def test_every_registered_id_is_tried() -> None:
+    assert sorted(name for name in gymnasium.registry if name.startswith("varigym/")) == IDS
+
+
+# --- the loops of tutorials
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_checkers_pass_with_default_options(name: str) -> None:
+    checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", IllegalActionWarning)
+        check_env(gymnasium.make(name, render_mode="ansi", **SMALL[name]).unwrapped, skip_render_check=False)
+        checker.check_env(gymnasium.make(name, **SMALL[name]).unwrapped, warn=True)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_the_loop_of_every_tutorial(name: str) -> None:
+    """Illegal actions are reported, counted, and said once per environment."""
+    env = gymnasium.make(name, **SMALL[name])
+    env.action_space.seed(0)
+    illegal = 0
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for seed in (0, 1):
+            env.reset(seed=seed)
+            illegal, over = 0, False
+            while not over:
+                *_, terminated, truncated, info = env.step(env.action_space.sample())
+                illegal, over = illegal + info["illegal"], terminated or truncated
+            assert info["metrics"]["illegal_actions"] == illegal > 0
+    assert [warning.category for warning in said] == [IllegalActionWarning]
+    assert "action_mask" in str(said[0].message)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_a_batch_counts_and_says_illegal_actions_too(name: str) -> None:
+    env, seen = native(name, 2, AutoresetMode.SAME_STEP), 0
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    illegal = np.zeros(2)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        while seen < 3:
+            *_, terminated, truncated, info = env.step(env.action_space.sample())
+            over = terminated | truncated
+            last = info["final_info"] if over.any() else info
+            illegal += np.where(over, last["illegal"], info["illegal"])
+            for lane in np.flatnonzero(over):
+                assert last["metrics"]["illegal_actions"][lane] == illegal[lane]
+                illegal[lane], seen = 0, seen + 1
+    assert [warning.category for warning in said] == [IllegalActionWarning]
+
+
+# --- batches: every mode, one lane, some or all lanes at their end, resets by hand
+
+
+def native(name: str, lanes: int, mode: AutoresetMode, **more: Any) -> Any:
+    return gymnasium.make_vec(name, lanes, autoreset_mode=mode, **{**SMALL[name], **more})
+
+
+def scalar(name: str, lanes: int, mode: AutoresetMode, **more: Any) -> Any:
+    made = {**SMALL[name], **more}
+    return gymnasium.make_vec(name, lanes, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **made)
+
+
+def lockstep(name: str, lanes: int, mode: AutoresetMode, steps: int, **more: Any) -> Iterator[Any]:
+    """Steps of the native batch, each equal to the last bit to Gymnasium's batch of single environments."""
+    mine, other = native(name, lanes, mode, **more), scalar(name, lanes, mode, **more)
+    obs = mine.reset(seed=3)[0]
+    assert same(obs, other.reset(seed=3)[0])
+    rng = np.random.default_rng(0)
+    for _ in range(steps):
+        action = np.array([rng.choice(np.flatnonzero(lane)) if lane.any() else 0 for lane in obs["action_mask"]])
+        stepped, expected = mine.step(action), other.step(action)
+        assert same(stepped[0], expected[0])
+        for got, right in zip(stepped[1:4], expected[1:4], strict=True):
+            assert got.dtype == right.dtype
+            assert got.tolist() == right.tolist()
+        obs, over = stepped[0], stepped[2] | stepped[3]
+        by_hand = over if mode is AutoresetMode.DISABLED else np.zeros(lanes, bool)
+        by_hand = yield over, by_hand
+        if by_hand.any():
+            obs = mine.reset(options={"reset_mask": by_hand.copy()})[0]
+            assert same(obs, other.reset(options={"reset_mask": by_hand.copy()})[0])
+
+
+def play(trial: Any, by_hand_at: int | None = None) -> list[int]:
+    """How many lanes ended in each step; lane 0 is reset by hand in step `by_hand_at` as well."""
+    ended, (over, reset) = [], next(trial)
+    while True:
+        ended.append(int(over.sum()))
+        if len(ended) == by_hand_at:
+            reset = reset.copy()
+            reset[0] = True
+        try:
+            over, reset = trial.send(reset)
+        except StopIteration:
+            return ended
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", IDS)
+def test_one_lane(name: str, mode: AutoresetMode) -> None:
+    assert sum(play(lockstep(name, 1, mode, 250))) >= 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", IDS)
+def test_some_lanes_end(name: str, mode: AutoresetMode) -> None:
+    ended = play(lockstep(name, 3, mode, 250), by_hand_at=4 if mode is not AutoresetMode.SAME_STEP else None)
+    assert {0, 1} <= set(ended)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", IDS)
+def test_all_lanes_end_together(name: str, mode: AutoresetMode, lanes: int) -> None:
+    """`max_episode_steps` truncates a batch as it truncates single environments, again after each reset."""
+    ended = play(lockstep(name, lanes, mode, 4 * CUT, max_episode_steps=CUT))
+    assert ended.count(lanes) >= 2
+
+
+# --- max_episode_steps
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_a_single_environment_is_truncated(name: str) -> None:
+    env = gymnasium.make(name, max_episode_steps=2, **SMALL[name])
+    assert isinstance(env, TimeLimit)
+    env.reset(seed=0)
+    wait = int(env.action_space.n) - 2  # type: ignore[attr-defined]
+    assert [env.step(wait)[3] for _ in range(2)] == [False, True]
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("limit", [0, 2.5, True, "ten"])
+def test_a_bad_limit_is_refused(name: str, limit: Any) -> None:
+    with pytest.raises(varigym.InputError, match=r"max_episode_steps = .*; legal: a whole number"):
+        native(name, 2, AutoresetMode.NEXT_STEP, max_episode_steps=limit)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_a_copy_remembers_steps_and_illegal_actions(name: str) -> None:
+    env = native(name, 2, AutoresetMode.NEXT_STEP, max_episode_steps=CUT)
+    env.reset(seed=0)
+    for _ in range(CUT - 1):
+        env.step(np.array([-1, -1]))
+    twin = native(name, 2, AutoresetMode.NEXT_STEP, max_episode_steps=CUT)
+    twin.set_state(env.unwrapped.get_state())
+    told = twin.step(np.array([-1, -1]))
+    assert told[3].all() or told[2].any()
+    assert told[-1]["metrics"]["illegal_actions"].max() == CUT
