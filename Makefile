@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPED := build/typed
 
-.PHONY: bench test test-slow lint format clean
+.PHONY: bench test test-slow lint lint-ruff lint-format lint-imports lint-mypy lint-pyright format clean
 
 bench: $(STAMP)
 	$(BIN)/varigym bench quick
@@ -16,15 +16,26 @@ test: $(STAMP)
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest tests -m slow
 
-lint: $(STAMP)
+# The hooks of .pre-commit-config.yaml are these five.
+lint: lint-ruff lint-format lint-imports lint-mypy lint-pyright
+
+lint-ruff: $(STAMP)
 	$(BIN)/ruff check .
+
+lint-format: $(STAMP)
 	$(BIN)/ruff format --check .
+
+lint-imports: $(STAMP)
 	$(BIN)/lint-imports
+
+lint-mypy: $(STAMP)
 	rm -rf build
 	$(BIN)/python -m pip install -q --no-deps --target $(TYPED) .
 	MYPYPATH=$(TYPED) $(BIN)/mypy -p varigym
-	$(BIN)/pyright
 	rm -rf build
+
+lint-pyright: $(STAMP)
+	$(BIN)/pyright
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
