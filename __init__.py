@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from .scenarios.serverless.source import ServerlessSynthetic as ServerlessSynthetic
     from .settings import configure as configure
 
+__version__ = "0.2.0"
+
 _HOMES = {
     "ClusterFiles": "scenarios.cluster.source",
     "ClusterPlatform": "scenarios.cluster.source",

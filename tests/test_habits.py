@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import varigym
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -15,6 +18,10 @@ CHECKS = ("ruff check", "ruff format --check", "lint-imports", "mypy -p varigym"
 
 def parsed(path: str) -> Any:
     return yaml.safe_load((ROOT / path).read_text())
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def would_run(target: str) -> list[str]:
@@ -38,3 +45,24 @@ def test_the_hooks_run_what_make_lint_runs() -> None:
     assert commands == would_run("lint")
     for check in CHECKS:
         assert sum(f"/{check}" in command for command in commands) == 1, check
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert varigym.__version__ == project()["version"] == parsed("CITATION.cff")["version"]
+
+
+def test_the_citation_says_what_the_format_asks_for() -> None:
+    cited = parsed("CITATION.cff")
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["message"]
+    assert cited["title"] == "VariGym"
+    assert cited["abstract"]
+    assert [author["name"] in (ROOT / "LICENSE").read_text() for author in cited["authors"]] == [True]
+    assert (cited["license"], cited["keywords"]) == (project()["license"], project()["keywords"])
+    assert datetime.date.fromisoformat(cited["date-released"])
+
+
+def test_every_reference_names_people_a_title_and_a_place() -> None:
+    for work in parsed("CITATION.cff")["references"]:
+        assert {"type", "title", "authors", "conference", "year"} <= set(work)
+        assert all(set(person) == {"given-names", "family-names"} for person in work["authors"])
