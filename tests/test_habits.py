@@ -68,6 +68,12 @@ def test_the_citation_says_what_the_format_asks_for() -> None:
     assert datetime.date.fromisoformat(cited["date-released"])
 
 
+def test_the_changelog_begins_with_the_unreleased_and_the_cited_release() -> None:
+    cited = parsed("CITATION.cff")
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[:2] == ["Unreleased", f"{cited['version']} ({cited['date-released']})"]
+
+
 def test_every_reference_names_people_a_title_and_a_place() -> None:
     for work in parsed("CITATION.cff")["references"]:
         assert {"type", "title", "authors", "conference", "year"} <= set(work)
