@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
-import jax
 import pytest
-import varigym
+
+SHARED_PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
+"""Where test processes and the commands they start leave compiled programs for each other."""
+OWN_PROGRAMS = tempfile.mkdtemp(prefix="varigym-tests-") if SHARED_PROGRAMS not in os.environ else None
+if OWN_PROGRAMS is not None:
+    os.environ[SHARED_PROGRAMS] = OWN_PROGRAMS
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
+
+import jax  # noqa: E402 (reads the environment when it is imported)
+import varigym  # noqa: E402
 
 varigym.configure(x64=True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 hypothesis.settings.register_profile("varigym", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("varigym")
+
+
+def pytest_unconfigure() -> None:
+    """The process that made the folder of compiled programs removes it."""
+    if OWN_PROGRAMS is not None:
+        shutil.rmtree(OWN_PROGRAMS, ignore_errors=True)
 
 
 @pytest.fixture
