@@ -38,7 +38,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "no-running": {"frozen": ("running", "speed")},  # how fast a gang is says that it runs
     "hidden-2": {"hidden": 2},
 }
-"""Name -> what differs from the run that `varigym train` makes; parts are those of `agents/index_parts.py`."""
+"""Name -> what differs from the run that `varigym train` makes; parts are those of `agents/cluster/index_parts.py`."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""MaskablePPO (sb3-contrib) on a 16-GPU cluster, in a few minutes on two cores; TensorBoard logs go to runs/.
+"""MaskablePPO (sb3-contrib) on a 16-GPU cluster, in about a minute on two cores; TensorBoard logs go to runs/.
 
 The learner chooses which jobs run, PAL places them. It is compared on held-out worlds with random legal actions and
 with the base policy (REST at every decision).
