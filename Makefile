@@ -5,13 +5,20 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPED := build/typed
 
-.PHONY: bench test test-slow lint lint-ruff lint-format lint-imports lint-mypy lint-pyright format clean
+.PHONY: bench test test-strict test-slow lint lint-ruff lint-format lint-imports lint-mypy lint-pyright format clean
 
 bench: $(STAMP)
 	$(BIN)/varigym bench quick
 
 test: $(STAMP)
 	$(BIN)/python -m pytest tests -n auto --maxprocesses 4 --dist loadfile
+
+# The flags that people set in their own JAX code: the environments work under all of them at once.
+STRICT := JAX_NUMPY_DTYPE_PROMOTION=strict JAX_NUMPY_RANK_PROMOTION=raise JAX_DEBUG_NANS=1 \
+	JAX_CHECK_TRACER_LEAKS=1 JAX_TRANSFER_GUARD=disallow
+
+test-strict: $(STAMP)
+	$(STRICT) $(BIN)/python -m pytest tests/envs/test_registered.py -n auto --maxprocesses 4
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest tests -m slow

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Protocol, TypeVar, dataclass_transform
+from functools import wraps
+from typing import ParamSpec, Protocol, TypeVar, dataclass_transform
 
 import jax
 
+P = ParamSpec("P")
 T = TypeVar("T")
 State = TypeVar("State")
 View_contra = TypeVar("View_contra", contravariant=True)
@@ -23,6 +25,20 @@ Memory = TypeVar("Memory")
 def pytree(cls: type[T]) -> type[T]:
     """Class decorator: a frozen dataclass of arrays that jit, vmap and while_loop can carry."""
     return jax.tree_util.register_dataclass(dataclasses.dataclass(frozen=True)(cls))
+
+
+def crosses(call: Callable[P, T]) -> Callable[P, T]:
+    """Decorator of the calls in which values of the host reach the device by design.
+
+    They work where a user's own code guards JAX's transfers (`JAX_TRANSFER_GUARD=disallow`).
+    """
+
+    @wraps(call)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        with jax.transfer_guard("allow"):
+            return call(*args, **kwargs)
+
+    return run
 
 
 class Act(Protocol[Data_contra, View_contra, Memory, Plan_co]):

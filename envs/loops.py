@@ -104,6 +104,6 @@ def _merge_pairs(group: jax.Array, key: jax.Array, level: jax.Array, sequence: j
         sooner = (group[right] < group[left]) | ((group[right] == group[left]) & (key[right] < key[left]))
         from_left = (i < middle) & ((j >= end) | ~sooner)
         row = jnp.where(from_left, left, right)
-        return lax.dynamic_update_index_in_dim(merged, row, k, 0), taken + from_left
+        return lax.dynamic_update_index_in_dim(merged, row, k, 0), taken + from_left.astype(jnp.int32)
 
     return lax.fori_loop(jnp.int32(0), jnp.int32(size), step, (sequence, jnp.int32(0)))[0]

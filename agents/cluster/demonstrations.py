@@ -132,7 +132,7 @@ class _Next:
         rows = legal[: space.rest].reshape(space.window, space.per_slot)
         planned = owner[None] == window.slot[:, None, None]  # [W, N, P]
         open_rows = jnp.any(planned, axis=(1, 2)) & jnp.any(rows, axis=1)
-        turn = jnp.arange(space.window) + (space.window * window.app_class if self.class_first else 0)
+        turn = jnp.arange(space.window, dtype=jnp.int32) + (space.window * window.app_class if self.class_first else 0)
         if self.sticky:  # gangs that stay are settled before anybody is placed
             present = cluster.owner[None] == window.slot[:, None, None]
             turn = jnp.where(jnp.all(planned == present, axis=(1, 2)), -1, turn)
@@ -169,7 +169,7 @@ class _Next:
         nodes = jnp.sum(jnp.any(held, axis=1))
         kept = value[worst] * jnp.where(nodes > 1, penalty, 1.0)
         own = -jnp.log(jnp.concatenate([value, value * penalty, kept[None]]))
-        at = jnp.arange(space.size)
+        at = jnp.arange(space.size, dtype=jnp.int32)
         mine = (at // space.per_slot == row) & (at < space.rest) & ~done
         score = jnp.where(mine, own[at % space.per_slot], jnp.where(done & (at == space.commit), 0.0, -jnp.inf))
         return jnp.where(legal, score, -jnp.inf).astype(jnp.float32)

@@ -73,8 +73,10 @@ class _Visit:
         if not process.choose_invoker:
             return action, jnp.concatenate([score, ends]), memory
         configs, invokers = score.shape[0], process.targets
-        where = jax.vmap(lambda x: invoker_for(world, state, site, *shares(world, x))[0])(jnp.arange(configs))
+        where = jax.vmap(lambda x: invoker_for(world, state, site, *shares(world, x))[0])(
+            jnp.arange(configs, dtype=jnp.int32)
+        )
         at = jnp.minimum(action, configs - 1)
         named = jnp.where(action < configs, at * invokers + where[at], action - configs + process.wait)
-        pairs = jnp.where(where[:, None] == jnp.arange(invokers)[None], score[:, None], -jnp.inf)
+        pairs = jnp.where(where[:, None] == jnp.arange(invokers, dtype=jnp.int32)[None], score[:, None], -jnp.inf)
         return named, jnp.concatenate([pairs.ravel(), ends]), memory

@@ -9,6 +9,7 @@ import jax
 
 from ...scenarios.cluster.scenario import ClusterScenario, Jobs
 from ...scenarios.errors import InputError
+from ..core import crosses
 from .state import World
 from .world import stack
 
@@ -25,6 +26,7 @@ class Bank:
         return len(self.scenarios)
 
 
+@crosses
 def make_bank(scenarios: Sequence[ClusterScenario], history: Jobs | None = None, bins: int | None = None) -> Bank:
     """A bank of scenarios with equal GPU grids and classes, with room for `bins` bins per class (default: as needed).
 

@@ -88,7 +88,7 @@ def _progress(world: World, slots: Slots) -> Slots:
     return replace(
         slots,
         done=slots.done + (world.round_s - lost_s) / pace,
-        attained=slots.attained + slots.running,
+        attained=slots.attained + slots.running.astype(jnp.int32),
         slowdown_sum=slots.slowdown_sum + slots.slowdown,
         debt_s=jnp.where(slots.running, slots.debt_s - lost_s, slots.debt_s),
     )
@@ -105,7 +105,7 @@ def _regang(world: World, state: State, owner: jax.Array) -> tuple[Slots, jax.Ar
 
     score = world.pm_score.reshape(-1, nodes * places)
     app_class = slots.app_class.at[seat].get(mode="fill", fill_value=0)
-    gpu_score = score[app_class, jnp.arange(nodes * places)]
+    gpu_score = score[app_class, jnp.arange(nodes * places, dtype=jnp.int32)]
     none = jnp.zeros(capacity, jnp.int32)
     worst = most(jnp.zeros(capacity, gpu_score.dtype), seat, gpu_score)
     first = nodes - most(none, seat, nodes - node)
@@ -123,7 +123,7 @@ def _regang(world: World, state: State, owner: jax.Array) -> tuple[Slots, jax.Ar
         slowdown=worst * penalty,
         start_round=jnp.where(running, jnp.minimum(slots.start_round, state.round), slots.start_round),
         debt_s=jnp.where(resumed, world.restart_s, slots.debt_s),
-        preemptions=slots.preemptions + (slots.running & ~same),
+        preemptions=slots.preemptions + (slots.running & ~same).astype(jnp.int32),
     )
     return slots, broken
 
@@ -144,7 +144,7 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
         contended_gpu_rounds=contended,
     )
     ledger = put(ledger, jnp.where(over, slots.job, -1), rows)
-    live = (jnp.arange(capacity) < state.count) & ~over
+    live = (jnp.arange(capacity, dtype=jnp.int32) < state.count) & ~over
     target = jnp.where(live, jnp.cumsum(live) - 1, capacity).astype(jnp.int32)
     source = put(jnp.full(capacity, capacity, jnp.int32), target, jnp.arange(capacity, dtype=jnp.int32))
     blank = empty_slots(world, 1)
@@ -194,7 +194,8 @@ def _seat(world: World, state: State) -> State:
         tracked=jnp.where(new, world.tracked[job], slots.tracked),
         contended_gpu_rounds=jnp.where(new, contention.gpu_rounds, slots.contended_gpu_rounds),
     )
-    so_far_s = jnp.where(new & slots.tracked, state.round * world.round_s - world.arrival_s[job], 0.0)
+    now_s = state.round.astype(world.round_s.dtype) * world.round_s
+    so_far_s = jnp.where(new & slots.tracked, now_s - world.arrival_s[job], 0.0)
     return replace(
         state,
         next_job=next_job,

@@ -37,7 +37,7 @@ def observe(world: World, state: State, clairvoyant: jax.Array) -> View:
     slots = state.slots
     left = jnp.where(
         world.nominal_remaining,
-        slots.iter_s * slots.iterations - slots.attained * world.round_s,
+        slots.iter_s * slots.iterations - slots.attained.astype(world.round_s.dtype) * world.round_s,
         slots.iter_s * (slots.iterations - slots.done),
     )
     return View(

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import crosses
 from ..forks import refuse_forked
 from ..process import Arrays, Process
 from .batch import Batch, Snapshot, parts_of
@@ -38,6 +39,7 @@ class _Shard:
 class Lanes:
     """B lanes over worlds that are stacked on a leading axis. Not thread-safe; a lane that was never reset is empty."""
 
+    @crosses
     def __init__(self, process: Process, worlds: Arrays, data: Arrays, lanes: int) -> None:
         """Prepare `lanes` lanes; `reset` starts them."""
         refuse_forked()
@@ -66,10 +68,12 @@ class Lanes:
             return self._show(result)
         return self._timed(active, self._each(self._renew(self._programs.batch.step), active, action))
 
+    @crosses
     def state(self, lane: int) -> Arrays:
         """The state of one lane."""
         return self._programs.state(*self._lane(lane))[1]
 
+    @crosses
     def ask(self, question: Question, lane: int, *arguments: Any) -> Any:
         """`question(process, the lane's world, data, state, *arguments)`, compiled once per question."""
         return self._programs.ask(question, *self._constants, *self._lane(lane), arguments)
@@ -78,6 +82,7 @@ class Lanes:
         """Everything that decides how the lanes go on, as arrays on the host."""
         return self._time_s.copy(), [[np.array(buffer) for buffer in shard.buffers] for shard in self._shards]
 
+    @crosses
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of lanes of the same process, bank shape and number."""
         self._time_s = snapshot[0].copy()
@@ -109,6 +114,7 @@ class Lanes:
 
     def _each(self, run: Callable[..., jax.Array], *control: NDArray[Any]) -> NDArray[Any]:
         """`run` on every shard with its part of `control`; what it gives, joined."""
+        run = crosses(run)  # here, as guards of transfers are each thread's own
         work = [
             (shard, *(part[start:end] for part in control))
             for shard, (start, end) in zip(self._shards, self._cuts, strict=True)

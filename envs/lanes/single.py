@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import crosses
 from ..forks import refuse_forked
 from ..process import Arrays, Process
 from .batch import Batch, Snapshot, parts_of
@@ -21,6 +22,7 @@ NO_ACTION = -1
 class Lane:
     """One lane over worlds that are stacked on a leading axis. Not thread-safe; empty before the first reset."""
 
+    @crosses
     def __init__(self, process: Process, worlds: Arrays, data: Arrays) -> None:
         """Prepare; `reset` starts an episode."""
         refuse_forked()
@@ -33,6 +35,7 @@ class Lane:
         self.mask = np.zeros(process.actions, bool)
         self._time_s = 0.0
 
+    @crosses
     def reset(self, world: int, key: NDArray[np.uint32]) -> Batch:
         """Start an episode in world `world`, with lots from `key` [2]."""
         made = self._programs.alone.reset(*self._constants, jnp.int32(world), key)
@@ -43,7 +46,7 @@ class Lane:
         action = action if 0 <= action < self.process.actions else NO_ACTION
         number = self._numbers.get(action)
         if number is None:  # kept on the device: handing over a number costs as much as a small program
-            number = self._numbers[action] = jnp.int32(action)
+            number = self._numbers[action] = jax.device_put(np.int32(action))
         held = (*self._constants, self.settled, self.draft, self._seen, number)
         if action < self.process.instant and action != NO_ACTION and self.mask[action]:
             self.draft, self._seen = self._programs.alone.build(*held)
@@ -52,10 +55,12 @@ class Lane:
             return self._show(result)
         return self._renew(self._programs.alone.step(*held))
 
+    @crosses
     def state(self) -> Arrays:
         """The state."""
         return self._programs.state(self.settled, self.draft)[1]
 
+    @crosses
     def ask(self, question: Question, *arguments: Any) -> Any:
         """`question(process, the world, data, state, *arguments)`, compiled once per question."""
         return self._programs.ask(question, *self._constants, self.settled, self.draft, arguments)
@@ -64,6 +69,7 @@ class Lane:
         """Everything that decides how the lane goes on, as arrays on the host."""
         return self._time_s, [np.array(buffer) for buffer in (*self.settled, *self.draft, self._seen)]
 
+    @crosses
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of a lane of the same process and bank shape."""
         self._time_s = snapshot[0]

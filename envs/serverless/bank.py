@@ -13,6 +13,7 @@ import numpy as np
 from ...scenarios.errors import InputError
 from ...scenarios.serverless.scenario import ServerlessScenario
 from ...scenarios.serverless.workflows import Function, Workflow
+from ..core import crosses
 from .state import NEVER, World
 from .world import stack
 
@@ -31,6 +32,7 @@ class Bank:
         return len(self.scenarios)
 
 
+@crosses
 def make_bank(scenarios: Sequence[ServerlessScenario]) -> Bank:
     """A bank of scenarios of one platform. Raises `InputError` where they differ."""
     if not scenarios:

@@ -28,7 +28,7 @@ def stamps_of(stamp: jax.Array, invoker: jax.Array, function: jax.Array) -> jax.
 def put(stamp: jax.Array, invoker: jax.Array, function: jax.Array, tick: jax.Array, wanted: jax.Array) -> jax.Array:
     """Add a container stamped `tick` where `wanted`; it takes the place that has been empty or useless longest."""
     row = stamps_of(stamp, invoker, function)
-    place = jnp.arange(row.shape[0]) == jnp.argmin(row)
+    place = jnp.arange(row.shape[0], dtype=jnp.int32) == jnp.argmin(row).astype(jnp.int32)
     return _write(stamp, jnp.where(wanted & place, tick, row), invoker, function)
 
 
@@ -44,7 +44,7 @@ def take(
     row = stamps_of(stamp, invoker, function)
     usable = jnp.where(is_warm(row, now, keep_alive), row, EMPTY)
     best = jnp.max(usable)
-    place = (jnp.arange(row.shape[0]) == jnp.argmax(usable)) & (best > EMPTY)
+    place = (jnp.arange(row.shape[0], dtype=jnp.int32) == jnp.argmax(usable).astype(jnp.int32)) & (best > EMPTY)
     return _write(stamp, jnp.where(wanted & place, EMPTY, row), invoker, function)
 
 

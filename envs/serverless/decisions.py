@@ -77,7 +77,7 @@ def _task(world: World, site: Site, config: jax.Array, invoker: jax.Array, start
 def _transfer(world: World, site: Site, level: jax.Array, invoker: jax.Array) -> jax.Array:
     """Ticks until the inputs are here; sources send at the same time."""
     pieces = site.local[:, level]
-    away = jnp.max(jnp.where(jnp.arange(pieces.shape[0]) == invoker, 0, pieces))
+    away = jnp.max(jnp.where(jnp.arange(pieces.shape[0], dtype=jnp.int32) == invoker, 0, pieces))
     table = world.transfer_ticks[site.queue]
     return jnp.maximum(table[0, pieces[invoker]], table[1, away])
 
@@ -85,7 +85,7 @@ def _transfer(world: World, site: Site, level: jax.Array, invoker: jax.Array) ->
 def _start(world: World, state: State, site: Site, task: Task) -> State:
     """Claim the invoker's resources and a container for a batch from the head of the queue."""
     _, vcpu, vgpu = shares(world, task.config)
-    here = (jnp.arange(world.vcpu.shape[0]) == task.invoker) & task.starts
+    here = (jnp.arange(world.vcpu.shape[0], dtype=jnp.int32) == task.invoker) & task.starts
     stamp = take(state.invokers.stamp, task.invoker, site.function, state.now, world.keep_alive, task.starts)
     stamp, ready = _prewarm(world, state, stamp, site.queue, task)
     row = jnp.concatenate([jnp.stack([site.queue, task.invoker, task.config, task.count]), site.request])
@@ -132,12 +132,12 @@ def _prewarm(world: World, state: State, stamp: jax.Array, queue: jax.Array, tas
 
 def _charge(world: World, tally: Tally, site: Site, task: Task) -> Tally:
     """Bill a task to the counted requests of its batch, in equal parts."""
-    members = (jnp.arange(site.request.shape[0]) < task.count) & task.starts
+    members = (jnp.arange(site.request.shape[0], dtype=jnp.int32) < task.count) & task.starts
     counted = jnp.sum(world.counted[jnp.maximum(site.request, 0)] & members, dtype=jnp.int32)
     kind = world.usd_per_tick.dtype
-    usd = task.billed * world.usd_per_tick[task.config] * (counted.astype(kind) / task.count.astype(kind))
+    usd = task.billed.astype(kind) * world.usd_per_tick[task.config] * (counted.astype(kind) / task.count.astype(kind))
     cold = task.is_cold & (counted > 0)
-    return replace(tally, usd=tally.usd + usd, new_usd=tally.new_usd + usd, cold=tally.cold + cold)
+    return replace(tally, usd=tally.usd + usd, new_usd=tally.new_usd + usd, cold=tally.cold + cold.astype(jnp.int32))
 
 
 def _shed(world: World, state: State, site: Site, drops: jax.Array) -> State:
@@ -157,7 +157,7 @@ def _leave(world: World, state: State, site: Site, count: jax.Array) -> State:
     queue = site.queue
     due = deadline_of(world, queue, site.line[count])
     queues = pop(state.queues, queue, count, due, most_jobs(world))
-    here, waits = jnp.arange(queues.length.shape[0]) == queue, count == 0
+    here, waits = jnp.arange(queues.length.shape[0], dtype=jnp.int32) == queue, count == 0
     needs_ticket = waits & (queues.ticket[queue] == NO_TICKET)
     ticket = jnp.where(waits, jnp.where(needs_ticket, state.tickets, queues.ticket[queue]), NO_TICKET)
     queues = replace(
@@ -167,7 +167,7 @@ def _leave(world: World, state: State, site: Site, count: jax.Array) -> State:
         fails=jnp.where(here, jnp.where(waits, queues.fails + 1, 0), queues.fails),
     )
     served = jnp.where(waits, state.last_served, queue)
-    return replace(state, queues=queues, tickets=state.tickets + needs_ticket, last_served=served)
+    return replace(state, queues=queues, tickets=state.tickets + needs_ticket.astype(jnp.int32), last_served=served)
 
 
 def _log_row(state: State, site: Site, task: Task, action: jax.Array) -> jax.Array:
@@ -181,6 +181,5 @@ def _log_row(state: State, site: Site, task: Task, action: jax.Array) -> jax.Arr
 
 
 def _write_log(log: Log, row: jax.Array, wanted: jax.Array) -> Log:
-    if not log.row.shape[0]:
-        return Log(log.row, log.count + wanted)
-    return Log(put_row(log.row, row, log.count, wanted), log.count + wanted)
+    count = log.count + wanted.astype(jnp.int32)
+    return Log(put_row(log.row, row, log.count, wanted) if log.row.shape[0] else log.row, count)

@@ -42,7 +42,7 @@ def site_of(world: World, state: State) -> Site:
     warm = jnp.any(is_warm(state.invokers.stamp[:, function], state.now, world.keep_alive), axis=1)
     lies = state.sources[None] == jnp.arange(warm.shape[0], dtype=jnp.int32)[:, None, None]  # [I, L, P]
     pieces = jnp.sum(lies, axis=2, dtype=jnp.int32)
-    within = jnp.arange(most)[None, :] < world.batches[:, None]  # [B, L]
+    within = jnp.arange(most, dtype=jnp.int32)[None, :] < world.batches[:, None]  # [B, L]
     return Site(
         queue=queue,
         function=function,

@@ -40,7 +40,7 @@ def next_event(world: World, state: State) -> State:
         truncated=state.truncated | truncated,
         overflow=~room & (tick <= world.horizon),
         queues=replace(state.queues, waiting=state.queues.waiting & ~(ends | prepared)),
-        next_request=state.next_request + joins,
+        next_request=state.next_request + joins.astype(jnp.int32),
         ready=lax.cond(prepared, lambda: next_ready(state.invokers.stamp, tick), lambda: state.ready),
     )
     row = state.tasks.row[slot]
@@ -51,20 +51,22 @@ def _end_task(world: World, state: State, slot: jax.Array, row: jax.Array, ends:
     """Free what the task of `slot` held; count the requests that it finished."""
     queue, invoker = row[QUEUE], row[INVOKER]
     _, vcpu, vgpu = shares(world, row[CONFIG])
-    here = (jnp.arange(world.vcpu.shape[0]) == invoker) & ends
+    here = (jnp.arange(world.vcpu.shape[0], dtype=jnp.int32) == invoker) & ends
     invokers = Invokers(
         jnp.where(here, state.invokers.free_vcpu + vcpu, state.invokers.free_vcpu),
         jnp.where(here, state.invokers.free_vgpu + vgpu, state.invokers.free_vgpu),
         put(state.invokers.stamp, invoker, world.queue_function[queue], state.now, ends),
     )
-    freed = jnp.where((jnp.arange(state.tasks.end.shape[0]) == slot) & ends, NEVER, state.tasks.end)
+    own = jnp.arange(state.tasks.end.shape[0], dtype=jnp.int32) == slot
+    freed = jnp.where(own & ends, NEVER, state.tasks.end)
     state = replace(state, invokers=invokers, tasks=replace(state.tasks, end=freed))
     last = ends & (world.successors[queue, 0] < 0)
     return replace(state, tally=_finish(world, state, row, last), ran_on=_remember(world, state, row, ends))
 
 
 def _finish(world: World, state: State, row: jax.Array, last: jax.Array) -> Tally:
-    members, there = row[MEMBERS:], jnp.arange(row.shape[0] - MEMBERS) < row[BATCH]
+    members = row[MEMBERS:]
+    there = jnp.arange(members.shape[0], dtype=jnp.int32) < row[BATCH]
     requests = jnp.where(there, members, world.arrival.shape[0] - 1)
     counted = world.counted[requests] & last
     if forks(world):
@@ -86,7 +88,8 @@ def _remember(world: World, state: State, row: jax.Array, ends: jax.Array) -> ja
     """Where a stage of forking workflows ran."""
     if not forks(world):
         return state.ran_on
-    members, there = row[MEMBERS:], jnp.arange(row.shape[0] - MEMBERS) < row[BATCH]
+    members = row[MEMBERS:]
+    there = jnp.arange(members.shape[0], dtype=jnp.int32) < row[BATCH]
     stages = state.ran_on.shape[1]
     at = jnp.where(there & ends, members * stages + world.queue_stage[row[QUEUE]], -1)
     return put_all(state.ran_on.ravel(), at, jnp.full(at.shape, row[INVOKER])).reshape(-1, stages)
@@ -96,7 +99,7 @@ def _move_on(world: World, state: State, row: jax.Array, ends: jax.Array, joins:
     """Requests join queues: those of an ended task their next ones, or a new one its first."""
     most = most_jobs(world)
     at = jnp.arange(most, dtype=jnp.int32)
-    fresh = jnp.where(at == 0, state.next_request - joins, -1)
+    fresh = jnp.where(at == 0, state.next_request - joins.astype(jnp.int32), -1)
     entry = world.entry_queue[world.workflow[fresh[0]]]
     queues = state.queues
     for branch in range(world.successors.shape[1]):
@@ -125,5 +128,5 @@ def _ready_jobs(world: World, state: State, row: jax.Array, queue: jax.Array) ->
     joins = there & complete & ~state.is_shed[requests]
     place = jnp.cumsum(joins, dtype=jnp.int32) - 1
     # A sort would keep XLA from compiling an episode as one function.
-    order = jnp.argmax(joins[None] & (place[None] == jnp.arange(joins.shape[0])[:, None]), axis=1)
+    order = jnp.argmax(joins[None] & (place[None] == jnp.arange(joins.shape[0], dtype=jnp.int32)[:, None]), axis=1)
     return requests[order], origin[order], jnp.sum(joins, dtype=jnp.int32)

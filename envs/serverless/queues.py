@@ -59,7 +59,7 @@ def push(
     # The circle's ends are kept twice: its first L places behind the last, its last L before the first. A copy that
     # begins within the first L reaches L places further, where nothing is read.
     copy = jnp.where(tail < most, tail + places, jnp.where(tail > places - most, tail - places, tail))
-    here = (jnp.arange(queues.length.shape[0]) == queue) & (count > 0)
+    here = (jnp.arange(queues.length.shape[0], dtype=jnp.int32) == queue) & (count > 0)
 
     def write(table: jax.Array, at: jax.Array, rows: jax.Array) -> jax.Array:
         start = (queue, at + most) + (np.int32(0),) * (table.ndim - 2)
@@ -79,7 +79,7 @@ def push(
 
 def pop(queues: Queues, queue: jax.Array, count: jax.Array, due: jax.Array, most: int) -> Queues:
     """The first `count` jobs leave `queue`; `due` [] is the deadline of the one behind them."""
-    here = jnp.arange(queues.length.shape[0]) == queue
+    here = jnp.arange(queues.length.shape[0], dtype=jnp.int32) == queue
     return replace(
         queues,
         head=jnp.where(here, (queues.head + count) % places_of(queues, most), queues.head),
@@ -91,7 +91,7 @@ def pop(queues: Queues, queue: jax.Array, count: jax.Array, due: jax.Array, most
 def enlarge(queues: Queues, places: int, most: int) -> Queues:
     """The same queues with `places` places each."""
     held = places_of(queues, most)
-    at = (queues.head[:, None] + jnp.arange(held)[None, :]) % held + most
+    at = (queues.head[:, None] + jnp.arange(held, dtype=jnp.int32)[None, :]) % held + most
     fresh = empty_queues(queues.length.shape[0], places, most, queues.origin.shape[2])
     request = jnp.take_along_axis(queues.request, at, axis=1)
     origin = jnp.take_along_axis(queues.origin, at[:, :, None], axis=1)

@@ -12,6 +12,8 @@ does and is the index of a Pareto tail of exponent 1.
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,6 +46,7 @@ def gittins_index(view: View, history: History) -> jax.Array:
     """Index per slot [A], completions per GPU-round."""
     cell, age = cell_of(history, view.app_class, view.demand), view.attained
     finished, service, edges = history.finished.T, history.service.T, jnp.asarray(GRID)
+    real = partial(jnp.asarray, dtype=finished.dtype)
     every, none = finished[-1][cell], jnp.zeros(age.shape, finished.dtype)
 
     def look(t: jax.Array, seen: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -52,21 +55,21 @@ def gittins_index(view: View, history: History) -> jax.Array:
         finished_by_age = jnp.where(young, done, finished_by_age)
         service_by_age = jnp.where(young, spent_by, service_by_age)
         completions, beyond = done - finished_by_age, every - done
-        spent = spent_by - service_by_age - age * completions + beyond * (edges[t] - age)
+        spent = spent_by - service_by_age - real(age) * completions + beyond * real(edges[t] - age)
         rate = jnp.where(young | (completions <= 0), 0.0, completions / jnp.maximum(spent, 1e-6))
         return finished_by_age, service_by_age, jnp.maximum(best, rate)
 
     finished_by_age, _, best = lax.fori_loop(0, edges.shape[0], look, (none, none, none))
     known = (every >= MIN_FINISHED) & (every > finished_by_age)
-    tail = 1.0 / (age * view.demand + 1.0)
-    return jnp.where(known, best / jnp.maximum(view.demand, 1), tail)
+    tail = 1.0 / (real(age * view.demand) + 1.0)
+    return jnp.where(known, best / real(jnp.maximum(view.demand, 1)), tail)
 
 
 def cell_of(history: History, app_class: jax.Array, demand: jax.Array) -> jax.Array:
     """Cell of each (class, demand) pair [J]; the last, always empty cell where the pair is unknown."""
     match = (history.cell_class[None, :] == app_class[:, None]) & (history.cell_demand[None, :] == demand[:, None])
     cells = history.cell_class.shape[0]
-    return jnp.min(jnp.where(match, jnp.arange(cells)[None, :], cells - 1), axis=1)
+    return jnp.min(jnp.where(match, jnp.arange(cells, dtype=jnp.int32)[None, :], cells - 1), axis=1)
 
 
 def empty_history(pairs: NDArray[np.int32], online: bool) -> History:
@@ -90,7 +93,7 @@ def add_finished(history: History, app_class: jax.Array, demand: jax.Array, roun
     place = jnp.where(rounds > 0, cell_of(history, app_class, demand) * edges + bucket, -1)
     none, value = jnp.zeros(cells * edges, history.finished.dtype), rounds.astype(history.finished.dtype)
     count, total = (table.reshape(cells, edges) for table in add((none, none), place, (jnp.ones_like(value), value)))
-    known = jnp.arange(cells)[:, None] < cells - 1
+    known = jnp.arange(cells, dtype=jnp.int32)[:, None] < cells - 1
     return History(
         cell_class=history.cell_class,
         cell_demand=history.cell_demand,

@@ -128,7 +128,7 @@ def gang_slowdown(view: View) -> jax.Array:
     slots, (nodes, places) = view.demand.shape[0], view.owner.shape
     holder = jnp.where(view.owner == FREE, slots, view.owner)
     app_class = view.app_class.at[holder].get(mode="fill", fill_value=0)
-    at = (jnp.arange(nodes)[:, None], jnp.arange(places)[None, :])
+    at = (jnp.arange(nodes, dtype=jnp.int32)[:, None], jnp.arange(places, dtype=jnp.int32)[None, :])
     value = view.profile.value[app_class, view.profile.level[app_class, *at]]
     seat, node = holder.ravel(), jnp.repeat(jnp.arange(nodes, dtype=jnp.int32), places)
     worst = most(jnp.ones(slots, value.dtype), seat, value.ravel())

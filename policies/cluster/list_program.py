@@ -202,7 +202,7 @@ def _place(
         free = (owner == FREE) & (released <= at)
         lot = jax.random.fold_in(key, i)
         gang = lax.switch(placement, branches, view.profile, view.app_class[slot], free, view.demand[slot], lot)
-        whole = (jnp.sum(gang) == view.demand[slot]) & ~jnp.any(gang & ~free)
+        whole = (jnp.sum(gang, dtype=jnp.int32) == view.demand[slot]) & ~jnp.any(gang & ~free)
         return jnp.where(whole, jnp.where(gang, slot, owner), BROKEN)
 
     placed = jnp.sum(admission.placed, dtype=jnp.int32)

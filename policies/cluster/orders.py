@@ -54,7 +54,7 @@ def srtf(view: View, history: History) -> jax.Array:
 
 def srsf(view: View, history: History) -> jax.Array:
     """Shortest remaining service (time x GPUs) first."""
-    return view.remaining_s * view.demand
+    return view.remaining_s * view.demand.astype(view.remaining_s.dtype)
 
 
 def sqrt(view: View, history: History) -> jax.Array:

@@ -134,7 +134,7 @@ def extend(space: ActionSpace, state: State, plan: Plan, window: Window, action:
     """The plan after a legal slot action (PLACE, KEEP or SELECT)."""
     row, part = action // space.per_slot, action % space.per_slot
     slot = window.slot[row]
-    chosen = plan.chosen | (jnp.arange(plan.chosen.shape[0]) == slot)
+    chosen = plan.chosen | (jnp.arange(plan.chosen.shape[0], dtype=jnp.int32) == slot)
     if space.mode is ActionMode.SELECT:
         return Plan(plan.owner, chosen)
     gang = lax.cond(

@@ -122,7 +122,7 @@ class ClusterProcess:
     def clock(self, world: World, state: EnvState) -> tuple[jax.Array, jax.Array]:
         """(seconds since the world began, whether jobs found no slot)."""
         cluster = state.settled.cluster
-        return cluster.round * world.round_s, cluster.overflow
+        return cluster.round.astype(world.round_s.dtype) * world.round_s, cluster.overflow
 
     def split(self, state: EnvState) -> tuple[Settled, Draft]:
         """The draft is what PLACE, KEEP and SELECT change."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ....scenarios.errors import InputError
+from ...core import crosses
 from ...forks import refuse_forked
 from ..bank import Bank
 from ..episode import outcome_of
@@ -32,6 +33,7 @@ class ClusterKind:
     data: Any = field(init=False)
     """What the base policy knows of the bank."""
 
+    @crosses
     def __post_init__(self) -> None:
         refuse_forked()
         if not isinstance(self.bank, Bank):
@@ -70,6 +72,7 @@ class ClusterKind:
         """An action in words."""
         return self.process.space.describe(action)
 
+    @crosses
     def record(self, state: EnvState, world: int, seed: int) -> Record:
         """Results so far; jobs that have not finished count up to now."""
         scenario = self.bank.scenarios[world]

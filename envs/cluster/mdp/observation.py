@@ -83,7 +83,7 @@ def _jobs(
     gpus = plan.owner.size
     attained = slots.attained[here]
     # In seconds first: a product of whole numbers is exact, whether or not a compiler fuses it with the difference.
-    age = (state.round * world.round_s - world.arrival_s[slots.job[here]]) / world.round_s
+    age = (state.round.astype(world.round_s.dtype) * world.round_s - world.arrival_s[slots.job[here]]) / world.round_s
     left = slots.iter_s[here] * (slots.iterations[here] - slots.done[here]) / world.round_s
     load = jnp.cumsum(window.demand, dtype=jnp.int32).astype(jnp.float32) / gpus
     columns = [

@@ -81,7 +81,7 @@ class ServerlessProcess(EveryActionTakesTime):
         state = settle(world, decide(world, state, site, config, invoker))
         tally = state.tally
         done = Step(
-            reward=tally.new_hits - self.usd_weight * tally.new_usd,
+            reward=tally.new_hits.astype(tally.new_usd.dtype) - self.usd_weight * tally.new_usd,
             terminated=state.terminated,
             truncated=state.truncated,
             illegal=illegal,

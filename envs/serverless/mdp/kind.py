@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....scenarios.errors import InputError
+from ...core import crosses
 from ...forks import refuse_forked
 from ...options import IllegalAction
 from ..bank import Bank
@@ -42,6 +43,7 @@ class ServerlessKind:
     data: Any = field(init=False)
     """What the base scheduler knows of the bank."""
 
+    @crosses
     def __post_init__(self) -> None:
         refuse_forked()
         if not isinstance(self.bank, Bank):
@@ -86,6 +88,7 @@ class ServerlessKind:
         where = f" on invoker {invoker}" if process.choose_invoker else ""
         return f"SERVE({grid.batch[config]} x {grid.vcpu[config]} vCPU, {grid.vgpu[config]} vGPU){where}"
 
+    @crosses
     def record(self, state: State, world: int, seed: int) -> Record | Totals:
         """Results so far: requests and tasks where `log` keeps them, else totals."""
         scenario, tally = self.bank.scenarios[world], state.tally

@@ -107,11 +107,11 @@ def _configs(world: World, site: Site, view: View, decision: Decision, score: ja
     cost = jnp.maximum(time * world.usd_per_tick.astype(jnp.float32) / batch, 1e-30)
     whole = jnp.maximum(world.cheapest_usd[site.queue].astype(jnp.float32), 1e-30)
     left = view.slack - world.latency_ticks[site.function] - _later(world, site)
-    number, known = jnp.arange(batch.shape[0]), score > -jnp.inf
+    number, known = jnp.arange(batch.shape[0], dtype=jnp.int32), score > -jnp.inf
     liked = jnp.where(known, score - jnp.max(score), -jnp.inf)  # only differences mean anything
     columns = [
         view.legal,
-        batch <= site.length,
+        batch <= site.length.astype(jnp.float32),
         jnp.log2(batch) / 4.0,
         vcpu,
         vgpu,
@@ -135,14 +135,14 @@ def _later(world: World, site: Site) -> jax.Array:
 
 def _queue(layout: Layout, world: World, site: Site, view: View, decision: Decision, slo: jax.Array) -> jax.Array:
     fastest, later = world.fastest_ticks[view.queue].astype(jnp.float32), _later(world, site).astype(jnp.float32)
-    whole = world.fastest_ticks[world.entry_queue[view.workflow]]
+    whole = world.fastest_ticks[world.entry_queue[view.workflow]].astype(jnp.float32)
     left = world.stages_left[view.queue]
     columns = [
         jnp.log1p(view.length) / LOG_JOBS,
         jnp.log1p(view.fails) / LOG_JOBS,
-        cut(view.waited / slo),
-        cut(view.slack / slo),
-        cut(fastest / jnp.maximum(view.slack, 100)),
+        cut(view.waited.astype(jnp.float32) / slo),
+        cut(view.slack.astype(jnp.float32) / slo),
+        cut(fastest / jnp.maximum(view.slack, 100).astype(jnp.float32)),
         1.0 - fastest / whole,
         1.0 - later / whole,
         jnp.log1p(view.rate_per_s) / LOG_JOBS,
@@ -163,7 +163,8 @@ def _cheapest(world: World, site: Site) -> jax.Array:
     levels = world.batches.shape[0]
     time = world.latency_ticks[site.function].astype(jnp.float32).reshape(levels, -1)
     price = world.usd_per_tick.astype(jnp.float32).reshape(levels, -1)
-    own, whole = jnp.min(time * price / world.batches[:, None]), world.cheapest_usd[site.queue].astype(jnp.float32)
+    own = jnp.min(time * price / world.batches[:, None].astype(jnp.float32))
+    whole = world.cheapest_usd[site.queue].astype(jnp.float32)
     return jnp.where(whole > 0, own / jnp.maximum(whole, 1e-30), 1.0)
 
 

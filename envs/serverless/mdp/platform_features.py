@@ -33,7 +33,7 @@ def others(world: World, state: State, site: Site) -> jax.Array:
         jnp.log1p(queues.length) / LOG_JOBS,
         jnp.where(queues.length > 0, cut(slack / slo), 0.0),
         queues.waiting,
-        jnp.arange(queues.length.shape[0]) == site.queue,
+        jnp.arange(queues.length.shape[0], dtype=jnp.int32) == site.queue,
     ]
     return jnp.stack([column.astype(jnp.float32) for column in columns], axis=1)
 
@@ -48,7 +48,7 @@ def platform(vgpus: int, world: World, state: State) -> jax.Array:
         jnp.log1p(jnp.sum(state.queues.length)) / LOG_JOBS,
         held,
     ]
-    at_least = free.free_vgpu[None] >= jnp.arange(1, vgpus + 1)[:, None]
+    at_least = free.free_vgpu[None] >= jnp.arange(1, vgpus + 1, dtype=jnp.int32)[:, None]
     return jnp.concatenate([jnp.stack([x.astype(jnp.float32) for x in head]), jnp.mean(at_least, axis=1)])
 
 

@@ -88,7 +88,8 @@ def efficiency(data: GShareData, view: View) -> jax.Array:
     """Throughput per vGPU [X] within the function's SLO; 0: not a candidate."""
     time = data.time[view.queue].astype(jnp.float32)
     in_time = time <= data.quota[view.queue] * (view.slack + view.waited).astype(jnp.float32)
-    return jnp.where(in_time & data.own, data.batch / (time * data.vgpu), 0.0)
+    batch, vgpu = data.batch.astype(jnp.float32), data.vgpu.astype(jnp.float32)
+    return jnp.where(in_time & data.own, batch / (time * vgpu), 0.0)
 
 
 def choose(data: GShareData, view: View) -> Decision:

@@ -112,7 +112,8 @@ def _fragment(data: InflessData, view: View) -> jax.Array:
     """Weighted share that a task would leave unused [I, X]; infinite where it does not fit."""
     vcpu = view.free_vcpu[:, None] - data.vcpu[None]
     vgpu = view.free_vgpu[:, None] - data.vgpu[None]
-    weight_c, weight_g = data.whole_vcpu * data.price[0], data.whole_vgpu * data.price[1]
+    weight_c = data.whole_vcpu.astype(jnp.float32) * data.price[0]
+    weight_g = data.whole_vgpu.astype(jnp.float32) * data.price[1]
     spare = SPARE - 1.0
     unused = weight_c[:, None] * (spare + vcpu / data.whole_vcpu[:, None]) + weight_g[:, None] * (
         spare + vgpu / data.whole_vgpu[:, None]
@@ -128,7 +129,9 @@ def choose(data: InflessData, view: View) -> Decision:
     planned = jnp.minimum(config, cre.shape[0] - 1)
     slo = (view.slack + view.waited).astype(jnp.float32)
     end = (data.begins[view.queue] + data.quota[view.queue]) * slo
-    gathers = (data.batch[planned] > view.length) & (view.waited + data.time[view.queue, planned] < end)
+    gathers = (data.batch[planned] > view.length) & (
+        (view.waited + data.time[view.queue, planned]).astype(jnp.float32) < end
+    )
     # Out of time, or without a candidate: the best of what can run now.
     now = best_of(-cre, (cre > 0) & view.legal)
     fastest = best_of(data.time[view.queue], view.legal & (data.batch == 1))

@@ -70,7 +70,7 @@ def esg_features(facts: PlatformFacts, view: View, goal: jax.Array) -> jax.Array
     lengths, length = _float(view.lengths), _float(view.length)
     backlog = facts.work * lengths / facts.vgpus
     to_come = jnp.log1p(jnp.sum(facts.work_to_end * lengths) / facts.vgpus / slo)
-    later = (facts.workflow == view.workflow) & (jnp.arange(lengths.shape[0]) > queue)
+    later = (facts.workflow == view.workflow) & (jnp.arange(lengths.shape[0], dtype=jnp.int32) > queue)
     per_tick = view.rate_per_s * 1e-5
     entry_work = jnp.max(jnp.where(facts.workflow == view.workflow, facts.work_to_end, 0.0))
     free = _float(view.free_vgpu)

@@ -57,7 +57,7 @@ def costs_within(data: EsgData, view: View, goal: jax.Array) -> jax.Array:
     step_time = data.step_time[queue]  # [M, B]
     by_level = left.reshape(step_time.shape[1], -1)  # batches are the slowest axis of a configuration's number
     at = jnp.sum(step_time[:, :, None] <= by_level[None], axis=0, dtype=jnp.int32)
-    level = jnp.arange(step_time.shape[1])[:, None]
+    level = jnp.arange(step_time.shape[1], dtype=jnp.int32)[:, None]
     rest = data.step_cost[queue][level, at].reshape(left.shape[0], -1)
     enough = data.allowed & (data.batch <= view.length)
     return jnp.where(enough[:, None], data.cost[queue][:, None] + rest, NO_PATH)
