@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InputError
+
+MOST_SHOWN = 80
+"""Characters of a cell in an error."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,7 @@ class Row:
 
     def error(self, column: str, legal: str) -> InputError:
         """The refusal of this row's value in `column`."""
-        return InputError(f"{self.path}, line {self.line}: {column} = '{self.cells[column]}'; legal: {legal}")
+        return InputError(f"{self.path}, line {self.line}: {column} = {_shown(self.cells[column])}; legal: {legal}")
 
     def text(self, column: str) -> str:
         """A name; raises `InputError` where it is empty."""
@@ -34,10 +38,7 @@ class Row:
         """A finite number >= `least` (> `least` with `above`) and <= `most`."""
         legal = f"a finite number {'>' if above else '>='} {least:g}"
         legal += f" and <= {most:g}" if most < math.inf else ""
-        try:
-            value = float(self.cells[column])
-        except ValueError:
-            raise self.error(column, legal) from None
+        value = self._float(column, legal)
         if not math.isfinite(value) or not least <= value <= most or (above and value == least):
             raise self.error(column, legal)
         return value
@@ -45,26 +46,31 @@ class Row:
     def whole(self, column: str, least: int = 0, most: int = 2**31 - 1) -> int:
         """A whole number within [least, most]."""
         legal = f"a whole number, {least} to {most}" if most < 2**31 - 1 else f"a whole number >= {least}"
-        try:
-            value = float(self.cells[column])
-        except ValueError:
-            raise self.error(column, legal) from None
+        value = self._float(column, legal)
         if not (math.isfinite(value) and value.is_integer() and least <= value <= most):
             raise self.error(column, legal)
         return int(value)
+
+    def _float(self, column: str, legal: str) -> float:
+        """Python reads digits of every script and underscores between them; other readers of the file do not."""
+        text = self.cells[column]
+        try:
+            if text.isascii() and "_" not in text:
+                return float(text)
+        except ValueError:
+            pass
+        raise self.error(column, legal)
 
 
 def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
     """The rows of a CSV with a header that holds at least the `required` columns.
 
-    Raises `InputError` where the file is missing, not text, empty, lacks a column, or a row has too few or many cells.
+    Raises `InputError` where the file is missing, not text, empty, lacks a column, a row has too few or many cells, or
+    a cell holds a line break.
     """
-    lines = csv.reader(_text(path).splitlines())
-    try:
-        header = next(([name.strip() for name in cells] for cells in lines if cells), [])
-        body = [(lines.line_num, cells) for cells in lines if any(cell.strip() for cell in cells)]
-    except csv.Error as error:
-        raise InputError(f"{path}, line {lines.line_num}: not a CSV ({error})") from None
+    records = _records(path)
+    header = [name.strip() for name in records[0][1]] if records else []
+    body = [(line, cells) for line, cells in records[1:] if any(cell.strip() for cell in cells)]
     if not header or header == [""]:
         raise InputError(f"{path}: the file is empty; expected a CSV with the columns {', '.join(required)}")
     _check_header(path, header, required)
@@ -95,6 +101,30 @@ def _check_header(path: Path, header: list[str], required: Sequence[str]) -> Non
     twice = sorted({name for name in header if name and header.count(name) > 1})
     if twice:
         raise InputError(f"{path}, line 1: column {', '.join(twice)} occurs twice")
+
+
+def _records(path: Path) -> list[tuple[int, list[str]]]:
+    """(line it begins at, cells) of all that is not blank."""
+    lines = csv.reader(io.StringIO(_text(path), newline=""))
+    records, line = [], 1
+    try:
+        for cells in lines:
+            for number, cell in enumerate(cells, 1):
+                if cell.splitlines() not in ([], [cell]):
+                    told = f"{path}, line {line}: cell {number} = {_shown(cell)} holds a line break"
+                    raise InputError(f"{told}; legal: text on one line (is a quotation mark missing?)")
+            if cells:
+                records.append((line, cells))
+            line = lines.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path}, line {lines.line_num}: not a CSV ({error})") from None
+    return records
+
+
+def _shown(cell: str) -> str:
+    """In quotes and on one line, whatever it holds."""
+    cut = cell if len(cell) <= MOST_SHOWN else f"{cell[:MOST_SHOWN]}..."
+    return f"'{cut}'" if cut.isprintable() else repr(cut)
 
 
 def _text(path: Path) -> str:
