@@ -11,6 +11,8 @@ from pathlib import Path
 
 from .errors import InputError
 
+GZIP = b"\x1f\x8b"
+"""What such a file begins with."""
 MOST_SHOWN = 80
 """Characters of a cell in an error."""
 
@@ -134,6 +136,9 @@ def _text(path: Path) -> str:
         raw = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if raw.startswith(GZIP):
+        way = f"gunzip {path}" if path.suffix == ".gz" else f"gzip -dc {path} > UNPACKED.csv"
+        raise InputError(f"{path}: compressed by gzip; unpack it first ({way})")
     if b"\0" in raw:
         raise InputError(f"{path}: not a text file (it holds zero bytes); expected a CSV")
     try:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import math
 import signal
@@ -53,6 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
         Path(name).write_text(text)
     Path("binary.csv").write_bytes(bytes(range(256)))
+    Path("trace.csv.gz").write_bytes(gzip.compress(b"job_id"))
     return tmp_path
 
 
@@ -350,6 +352,10 @@ BAD = {
     "no trace": (("simulate", "--trace", "none.csv"), "none.csv: cannot be read (No such file"),
     "a folder as trace": (("simulate", "--trace", "."), ".: cannot be read (Is a directory"),
     "binary trace": (("simulate", "--trace", "binary.csv"), "binary.csv: not a text file"),
+    "packed trace": (
+        ("simulate", "--trace", "trace.csv.gz"),
+        "compressed by gzip; unpack it first (gunzip trace.csv.gz)",
+    ),
     "bad trace": (("simulate", "--trace", "broken.csv"), "broken.csv, line 2: duration = '-600'; legal: "),
     "model": (
         ("simulate", "--trace", "strange.csv"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -64,3 +65,18 @@ def test_a_line_break_in_the_header_is_refused(write: WriteFile) -> None:
 def test_a_quotation_mark_that_is_never_closed(write: WriteFile) -> None:
     with pytest.raises(InputError, match=r"line 2: cell 2 = 'x\\n2,y\\n' holds .* \(is a quotation mark missing\?\)"):
         read_rows(write('a,b\n1,"x\n2,y\n'), ["a"])
+
+
+@pytest.mark.parametrize(("name", "way"), [("x.csv.gz", "gunzip {}"), ("x.csv", "gzip -dc {} > UNPACKED.csv")])
+def test_a_compressed_file_is_to_be_unpacked(tmp_path: Path, name: str, way: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    told = f"{path}: compressed by gzip; unpack it first ({way.format(path)})"
+    with pytest.raises(InputError, match=re.escape(told)):
+        read_rows(path, ["a"])
+
+
+def test_a_text_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv.gz"
+    path.write_text("a\n1\n")
+    assert [row.cells for row in read_rows(path, ["a"])] == [{"a": "1"}]
