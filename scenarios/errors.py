@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 class InputError(ValueError):
@@ -17,7 +17,11 @@ MOST_SHOWN = 12
 def unknown_name(kind: str, name: str, legal: Iterable[str]) -> InputError:
     """The error for a name that no catalog holds, with the closest names first."""
     names = list(legal)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     shown = ", ".join(names[:MOST_SHOWN]) + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
-    hint = f"did you mean {' or '.join(close)}?" if close else f"legal: {shown}"
-    return InputError(f"unknown {kind} '{name}'; {hint}")
+    return InputError(f"unknown {kind} '{name}'; {closest(name, names) or f'legal: {shown}'}")
+
+
+def closest(name: str, names: Iterable[str], told: Callable[[str], str] = str) -> str:
+    """A question after the names that are most like `name`, as `told` writes them; empty where none is."""
+    close = difflib.get_close_matches(name, list(names), n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(map(told, close))}?" if close else ""
