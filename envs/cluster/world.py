@@ -18,7 +18,9 @@ STARVING_S = 3_600_000.0
 """Waiting time after which the artifact promotes a job for good (hal-uw/blox-pal)."""
 MOST_BINS = 1024
 HORIZON = 20
-"""Truncation, in multiples of what the work needs."""
+"""Truncation, in multiples of what the work needs at ideal speed."""
+GANGS = 2
+"""List scheduling of gangs takes at most about twice the ideal time, at the pace of the slowest of them."""
 
 
 def prepare(scenario: ClusterScenario, rows: int | None = None, bins: int | None = None) -> World:
@@ -69,13 +71,17 @@ def stack(scenarios: Sequence[ClusterScenario], bins: int | None = None) -> Worl
 def horizon_round(scenario: ClusterScenario) -> int:
     """Round at which an episode is truncated: 20 times what its work needs, so that only a stuck policy gets there.
 
+    Where a gang can be more than 10 times slower than ideal, twice its slowdown takes the place of the 20.
+
     Under `artifact` the endless stream behind the trace may offer more than the cluster can do, and orders that favour
     new jobs then never finish the old ones; the stream therefore does not move the horizon.
     """
     own = len(scenario.jobs) - scenario.streamed
     work_s, demand = scenario.jobs.work_s[:own], scenario.jobs.demand[:own]
     needed_s = scenario.jobs.arrival_s[:own].max() + (work_s * demand).sum() / scenario.gpus + work_s.max()
-    return int(min(np.ceil(HORIZON * needed_s / scenario.round_s) + HORIZON * own, NEVER - 1))
+    worst = scenario.pm_score.max() * max(1.0, scenario.locality_penalty.max())
+    factor = max(HORIZON, GANGS * worst)
+    return int(min(np.ceil(factor * needed_s / scenario.round_s) + HORIZON * own, NEVER - 1))
 
 
 def bucket(size: int, step: int) -> int:
