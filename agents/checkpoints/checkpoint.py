@@ -76,6 +76,10 @@ def _versions() -> dict[str, str]:
     return found
 
 
+class WeightsError(InputError):
+    """Weights that are not what the rest of a checkpoint asks for."""
+
+
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
     """Weights, and all that is needed to act with them. Raises `InputError` for what does not fit together."""
@@ -105,7 +109,11 @@ class Checkpoint:
             raise InputError(f"training = {shown(self.training)}; legal: Training(...)")
         _check_facts("versions", self.versions)
         object.__setattr__(self, "inputs", _checked_inputs(self.inputs, self.network.inputs(self.options)))
-        object.__setattr__(self, "weights", _checked_weights(self))
+        wanted = self.network.shapes(self.sizes, self.options)
+        try:
+            object.__setattr__(self, "weights", _checked_weights(self.weights, wanted))
+        except InputError as error:
+            raise WeightsError(str(error)) from None
 
     @property
     def network(self) -> NetworkKind:
@@ -160,7 +168,7 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
         training = Training(**_exactly("training", stored.pop("training"), [f.name for f in fields(Training)]))
         return Checkpoint(**stored, weights=arrays, training=training)
     except InputError as error:
-        raise InputError(f"{config}: {error}") from None
+        raise InputError(f"{path if isinstance(error, WeightsError) else config}: {error}") from None
 
 
 def is_folder(path: Path) -> bool:
@@ -245,10 +253,8 @@ def _checked_inputs(given: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
     return wanted
 
 
-def _checked_weights(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
+def _checked_weights(given: Any, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
     """Raises `InputError` unless there is precisely what the sizes ask for, finite and in 32 bits."""
-    wanted = checkpoint.network.shapes(checkpoint.sizes, checkpoint.options)
-    given = checkpoint.weights
     _check_names("weights", given, tuple(wanted))
     for name, shape in wanted.items():
         array = given[name]
