@@ -67,8 +67,19 @@ def run_imitation(
     folder = _folder(room, options, out)
     if data is not None:
         refuse_unlike(data, room.facts)  # before anything is written
-    saved = folder.open(resume)
-    data = _data(room, options, out, data)
+    with folder.opened(resume, DATA) as saved:
+        return _imitate(room, options, folder, saved, _data(room, options, out, data), report)
+
+
+def _imitate(
+    room: Classroom,
+    options: ImitateOptions,
+    folder: RunFolder,
+    saved: Saved | None,
+    data: Dataset,
+    report: Callable[[Epoch], None],
+) -> Checkpoint:
+    """The epochs that are left."""
     shown = int(saved.facts["shown"]) if saved else len(data.seeds)
     seen = record(room, range(VALIDATION.first, VALIDATION.first + options.validation_worlds), most=options.most)
     kind = room.env([TRAIN.first]).kind
@@ -81,7 +92,7 @@ def run_imitation(
     for number in range(saved.done // options.epochs if saved else 0, options.dagger + 1):
         if len(data.seeds) < shown + number * options.episodes:
             data = joined(data, record(room, _seeds(options, number), _follow(network), options.most))
-            save_dataset(out / DATA, data)
+            save_dataset(folder.path / DATA, data)
         fit = Fit(network, data.parts, _target(data, options), _fit_options(options, number, len(data)))
         if saved and saved.done % options.epochs:
             fit.restore(saved.arrays, saved.done % options.epochs)
@@ -94,7 +105,7 @@ def run_imitation(
             log(epoch)
             report(epoch)
     if made is None:
-        raise InputError(f"{out}: no epoch is left to run")
+        raise InputError(f"{folder.path}: no epoch is left to run")
     return made
 
 

@@ -135,7 +135,12 @@ def run_es(
     done is written before the interrupt is passed on. Raises `InputError`.
     """
     folder = RunFolder(out, run.asked)
-    saved = folder.open(resume)
+    with folder.opened(resume) as saved:
+        return _search(run, folder, saved, watch)
+
+
+def _search(run: Run, folder: RunFolder, saved: Saved | None, watch: Callable[[Generation], None]) -> Checkpoint:
+    """The generations that are left."""
     last = _state_of(saved, run.start) if saved else begin(run.start)
     seen: Mapping[str, float] = {}
 
@@ -156,10 +161,7 @@ def run_es(
     except KeyboardInterrupt:
         keep()
         raise
-    else:
-        return keep()
-    finally:
-        folder.close()
+    return keep()
 
 
 def complete_es(run: Run, out: Path, watch: Callable[[Generation], None] = lambda generation: None) -> Checkpoint:

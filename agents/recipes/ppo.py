@@ -153,7 +153,19 @@ def run_ppo(
     """
     options = options.for_world(room.is_cluster)
     folder = _folder(room, options, out, init)
-    saved = folder.open(resume)
+    with folder.opened(resume) as saved:
+        return _learn(room, options, folder, saved, init, report)
+
+
+def _learn(
+    room: Classroom,
+    options: PpoOptions,
+    folder: RunFolder,
+    saved: Saved | None,
+    init: Checkpoint | None,
+    report: Callable[[Stage], None],
+) -> Checkpoint:
+    """The stages that are left."""
     kind = room.kind(range(TRAIN.first, TRAIN.first + options.worlds))
     model = _model(room, kind, options)
     if init:
@@ -171,7 +183,7 @@ def run_ppo(
         folder.save(Saved(stage.number, options.stages, arrays, _pace(model)), made)
         report(stage)
     if made is None:
-        raise InputError(f"{out}: no stage is left to run")
+        raise InputError(f"{folder.path}: no stage is left to run")
     return made
 
 

@@ -10,7 +10,9 @@ Every file is written in one piece. The state is written last, so that a run tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...scenarios.errors import InputError
-from ..checkpoints.checkpoint import STATE, Checkpoint, load_checkpoint, save_checkpoint
+from ..checkpoints.checkpoint import STATE, WEIGHTS, Checkpoint, load_checkpoint, save_checkpoint
 from ..checkpoints.files import MOST_TENSORS, as_json, pack, parse, read_bytes, shown, texts_of, unpack, write_bytes
 from .lock import HOLDER, FolderLock, hold
 
@@ -93,6 +95,24 @@ class RunFolder:
             self.close()
             raise
 
+    @contextmanager
+    def opened(self, resume: bool, *others: str) -> Iterator[Saved | None]:
+        """The folder `open` while this lasts; a run that is refused before it has saved anything leaves no trace.
+
+        `others`: files beside our own that the run writes.
+        """
+        begins = not self.is_begun()
+        missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        saved = self.open(resume)
+        try:
+            yield saved
+        except InputError:
+            if begins and not (self.path / WEIGHTS).exists():
+                self._undo(others, missing)
+            raise
+        finally:
+            self.close()
+
     def close(self) -> None:
         """Let others write."""
         self._locks.clear()
@@ -115,6 +135,16 @@ class RunFolder:
         self._write(saved)
         if saved.done >= saved.total:
             self.close()
+
+    def _undo(self, others: tuple[str, ...], made: list[Path]) -> None:
+        """Remove what a run wrote that came to nothing, and the folders that were made for it."""
+        shutil.rmtree(self.logs, ignore_errors=True)
+        for name in (*others, STATE, HOLDER):
+            with suppress(OSError):
+                (self.path / name).unlink()
+        for folder in made:
+            with suppress(OSError):  # somebody put something there
+                folder.rmdir()
 
     def _how_far(self, saved: Saved) -> str:
         return f"{self.path} holds a run, {saved.done} of {saved.total} steps done"

@@ -108,6 +108,7 @@ def test_it_begins_as_the_clone_moves_and_can_be_held(cluster: bool, clone: Path
     other = replace(init, base="las-2d+pal" if cluster else "esg")
     with pytest.raises(InputError, match=r"the checkpoint's base = .*; the environment's is"):
         run_ppo(room(cluster), SMALL, tmp_path / "other", init=other)
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_strong_pull_keeps_it_near_the_clone(cluster: bool, clone: Path, tmp_path: Path) -> None:

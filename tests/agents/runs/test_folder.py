@@ -92,3 +92,54 @@ def test_a_folder_that_was_claimed_and_no_more_is_begun(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path, ASKED)
     assert folder.open(False) is None
     assert folder.is_begun()
+
+
+def refuse(folder: RunFolder, *others: str) -> None:
+    """A run that writes what it may write, and is refused then."""
+    with pytest.raises(InputError, match="not like this"), folder.opened(folder.is_begun(), *others):
+        folder.logs.mkdir(exist_ok=True)
+        for path in (folder.logs / "events", *(folder.path / name for name in others)):
+            path.write_text("x")
+        raise InputError("not like this")
+
+
+def test_a_run_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    refuse(RunFolder(tmp_path / "new" / "run", ASKED), "data.npz")
+    assert list(tmp_path.iterdir()) == []
+    refuse(RunFolder(tmp_path, ASKED), "data.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refusal_keeps_what_is_not_its_own(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run", ASKED)
+    with pytest.raises(InputError), folder.opened(False):
+        (tmp_path / "run" / "notes.txt").write_text("mine")
+        raise InputError("not like this")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["notes.txt"]
+
+
+def test_a_refusal_keeps_a_run_that_was_begun_before(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, ASKED)
+    folder.open(False)
+    folder.close()
+    refuse(folder)
+    assert folder.is_begun()
+
+
+def test_a_refusal_keeps_what_was_learned(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, ASKED)
+    with pytest.raises(InputError), folder.opened(False):
+        folder.save(
+            Saved(1, 2, {"x": np.zeros(1)}, {}),
+            index_checkpoint(find_policy("fifo+pal"), untrained(0, 2), Training("es")),
+        )
+        raise InputError("not like this")
+    assert folder.is_begun()
+    assert not (tmp_path / HOLDER).exists()
+
+
+def test_an_interrupted_run_keeps_its_folder(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path, ASKED)
+    with pytest.raises(KeyboardInterrupt), folder.opened(False):
+        raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.iterdir()] == [STATE]
