@@ -75,7 +75,7 @@ class Imitate(FolderRun):
         if self.minari and data is not None:
             episodes_of(data)
         with self.looked_on(), _shown((options.dagger + 1) * options.epochs) as report:
-            run_imitation(room, options, self.out, self.resume, data, report)
+            run_imitation(room, options, self.out, self.resume, data, report, bool(self.minari))
         note(f"wrote {self.out}")
         if self.save_data:
             self.save_data.write_bytes((self.out / DATA).read_bytes())

@@ -81,14 +81,19 @@ def record(
     follow: Follow = obey,
     most: int | None = None,
     watch: Callable[[int], None] = lambda episodes: None,
+    whole: bool = False,
 ) -> Dataset:
     """An episode per seed; the expert says what it would do, `follow` what is done.
 
-    With `most`, that many steps of each episode are kept, drawn evenly by the world's seed. Raises `InputError`.
+    With `most`, that many steps of each episode are kept, drawn evenly by the world's seed; with `whole`, the first
+    episode that has more is refused. Raises `InputError`.
     """
     env, shown_ones, endings = room.env(seeds), [], []
     for world, seed in enumerate(seeds):
         kept, rewards, ending = _episode(room.show(env, world, seed, follow), most, np.random.default_rng(seed))
+        if whole and len(kept) < len(rewards):
+            told = f"the episode of seed {seed} has {len(rewards)} steps, of which {most} are kept (--most)"
+            raise InputError(f"{told}; legal for whole episodes: {len(rewards)} or more")
         to_go = np.cumsum(np.asarray(rewards, np.float64)[::-1])[::-1]
         shown_ones.append([(step, to_go[at], world) for at, step in kept])
         endings.append(ending if len(kept) == len(rewards) and follow is obey else None)

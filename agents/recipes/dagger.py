@@ -21,6 +21,7 @@ from ...scenarios.errors import InputError
 from ..checkpoints.checkpoint import Checkpoint, Training
 from ..checkpoints.policies import scorer_checkpoint
 from ..data.dataset import Dataset, joined, load_dataset, record, refuse_unlike, save_dataset
+from ..data.minari_export import episodes_of
 from ..networks.jax_networks import arrays_of
 from ..networks.torch_networks import scorer_for
 from ..runs.folder import RunFolder, Saved
@@ -59,16 +60,18 @@ def run_imitation(
     resume: bool = False,
     data: Dataset | None = None,
     report: Callable[[Epoch], None] = lambda epoch: None,
+    whole: bool = False,
 ) -> Checkpoint:
     """Imitate the teacher of `room` in folder `out`, which holds the data too; `data` instead of its first episodes.
 
+    With `whole`, data that lack steps of the teacher's episodes are refused before anything is learned from them.
     With `resume` an interrupted run goes on, and ends with the weights of one that was not. Raises `InputError`.
     """
     folder = _folder(room, options, out)
     if data is not None:
         refuse_unlike(data, room.facts)  # before anything is written
     with folder.opened(resume, DATA) as saved:
-        return _imitate(room, options, folder, saved, _data(room, options, out, data), report)
+        return _imitate(room, options, folder, saved, _data(room, options, out, data, whole), report)
 
 
 def _imitate(
@@ -118,14 +121,16 @@ def _folder(room: Classroom, options: ImitateOptions, out: Path) -> RunFolder:
     return RunFolder(out, {"recipe": RECIPE, **room.facts, **asdict(options)})
 
 
-def _data(room: Classroom, options: ImitateOptions, out: Path, given: Dataset | None) -> Dataset:
+def _data(room: Classroom, options: ImitateOptions, out: Path, given: Dataset | None, whole: bool) -> Dataset:
     """What an interrupted run had, what is given, or the teacher's own episodes."""
     path = out / DATA
     if path.exists():
         kept = load_dataset(path)
         refuse_unlike(kept, room.facts)
+        if whole:
+            episodes_of(kept)
         return kept
-    data = given or record(room, _seeds(options, 0), most=options.most)
+    data = given or record(room, _seeds(options, 0), most=options.most, whole=whole)
     save_dataset(path, data)
     return data
 

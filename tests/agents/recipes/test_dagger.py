@@ -106,6 +106,30 @@ def test_data_that_are_given_take_the_place_of_the_first_episodes(cluster: bool,
     assert not (tmp_path / "other").exists()  # so that the same command with the right data works
 
 
+def test_whole_episodes_that_most_would_cut_are_refused_before_anything_is_learned(
+    cluster: bool, tmp_path: Path
+) -> None:
+    short, folder = replace(SMALL, dagger=0, epochs=1, most=3), tmp_path / "run"
+    with pytest.raises(InputError, match=r"has \d+ steps, of which 3 are kept \(--most\); legal .*: \d+ or more"):
+        run_imitation(room(cluster), short, folder, whole=True)
+    assert not folder.exists()
+    run_imitation(room(cluster), replace(short, most=5000), folder, whole=True)
+    assert load_dataset(folder / DATA).endings is not None
+
+
+def test_whole_episodes_are_asked_of_a_run_that_goes_on(tmp_path: Path) -> None:
+    short, folder = replace(SMALL, dagger=0, most=3), tmp_path / "run"
+
+    def interrupt(epoch: Epoch) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_imitation(room(True), short, folder, report=interrupt)
+    with pytest.raises(InputError, match="the data hold no whole episodes"):
+        run_imitation(room(True), short, folder, resume=True, whole=True)
+    assert load_checkpoint(folder).training.notes["epochs_done"] == 1  # left as it was
+
+
 def test_a_clone_of_many_epochs_takes_its_teacher_s_actions(tmp_path: Path) -> None:
     seen: list[Epoch] = []
     options = replace(SMALL, epochs=60, dagger=0, width=32, batch=16)
