@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError
+from .errors import InputError, legal_names
 
 T = TypeVar("T", bound=np.generic)
 E = TypeVar("E", bound=Enum)
@@ -45,7 +45,7 @@ def as_member(name: str, value: object, kind: type[E]) -> E:
     try:
         return kind(value)
     except ValueError:
-        raise InputError(f"{name} = {value!r}; legal: {', '.join(str(m.value) for m in kind)}") from None
+        raise InputError(f"{name} = {value!r}; {legal_names(value, (str(m.value) for m in kind))}") from None
 
 
 def check_flag(name: str, value: object) -> None:

@@ -16,9 +16,14 @@ MOST_SHOWN = 12
 
 def unknown_name(kind: str, name: str, legal: Iterable[str]) -> InputError:
     """The error for a name that no catalog holds, with the closest names first."""
+    return InputError(f"unknown {kind} '{name}'; {legal_names(name, legal)}")
+
+
+def legal_names(name: object, legal: Iterable[str]) -> str:
+    """What could stand in the place of `name`: the closest names, or all of them where none is close."""
     names = list(legal)
     shown = ", ".join(names[:MOST_SHOWN]) + (f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else "")
-    return InputError(f"unknown {kind} '{name}'; {closest(name, names) or f'legal: {shown}'}")
+    return (closest(name, names) if isinstance(name, str) else "") or f"legal: {shown or 'none'}"
 
 
 def closest(name: str, names: Iterable[str], told: Callable[[str], str] = str) -> str:

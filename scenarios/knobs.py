@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 
-from .errors import InputError, unknown_name
+from .errors import InputError, legal_names, unknown_name
 
 SWITCH = {"true": True, "false": False, "on": True, "off": False, "yes": True, "no": False, "1": True, "0": False}
 
@@ -42,5 +42,5 @@ def _as_type_of(key: str, text: str, present: object) -> object:
         return kind(text)  # type: ignore[call-arg]
     except ValueError:
         names = {int: "a whole number", float: "a number"}
-        legal = ", ".join(kind) if issubclass(kind, StrEnum) else names.get(kind, "text")
-        raise InputError(f"{key} = '{text}'; legal: {legal}") from None
+        legal = legal_names(text, kind) if issubclass(kind, StrEnum) else f"legal: {names.get(kind, 'text')}"
+        raise InputError(f"{key} = '{text}'; {legal}") from None

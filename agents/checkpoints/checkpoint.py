@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...scenarios.checks import check_whole
-from ...scenarios.errors import InputError, unknown_name
+from ...scenarios.errors import InputError, legal_names, unknown_name
 from .files import MOST_JSON, MOST_TENSORS, as_json, pack, parse, read_bytes, sha256, shown, unpack, write_bytes
 from .network_kinds import MOST_SIZE, NETWORKS, NetworkKind
 
@@ -219,7 +219,7 @@ def _check_names(what: str, given: Any, names: tuple[str, ...]) -> None:
         raise InputError(f"{what} = {shown(given)}; legal: {', '.join(names) or 'an empty dictionary'}")
     for name in given:
         if name not in names:
-            raise InputError(f"{what} has a field {shown(name)}; legal: {', '.join(names) or 'none'}")
+            raise InputError(f"{what} has a field {shown(name)}; {legal_names(name, names)}")
     for name in names:
         if name not in given:
             raise InputError(f"{what} lacks the field '{name}'")

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from ...scenarios.checks import as_whole
-from ...scenarios.errors import InputError
+from ...scenarios.errors import InputError, legal_names
 from ..kind import Kind
 from ..lanes.batch import Batch
 from ..options import IllegalActionWarning
@@ -58,7 +58,7 @@ def reset_options(given: Any, *legal: str) -> dict[str, Any]:
         raise InputError(f"reset options = {given!r}; legal: a dictionary of {', '.join(legal)}")
     for name in given:
         if name not in legal:
-            raise InputError(f"reset option {name!r}; legal: {', '.join(legal)}")
+            raise InputError(f"reset option {name!r}; {legal_names(name, legal)}")
     return dict(given)
 
 

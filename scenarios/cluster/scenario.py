@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import as_member
 from ..errors import InputError
 
 Floats = NDArray[np.float64]
@@ -28,10 +29,7 @@ class Compat(StrEnum):
 
 def as_compat(value: Compat | str) -> Compat:
     """The member of a name. Raises `InputError`."""
-    try:
-        return Compat(value)
-    except ValueError:
-        raise InputError(f"compat = '{value}'; legal: {', '.join(Compat)}") from None
+    return as_member("compat", value, Compat)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from ..checks import as_array, check_distinct, check_each, check_flag, check_number, check_whole
+from ..checks import as_array, as_member, check_distinct, check_each, check_flag, check_number, check_whole
 from ..errors import InputError
 from ..types import Ints
 from .configs import ConfigGrid
@@ -159,10 +159,7 @@ class ServerlessScenario:
 
 def as_scan(value: Scan | str) -> Scan:
     """The member of a name. Raises `InputError`."""
-    try:
-        return Scan(value)
-    except ValueError:
-        raise InputError(f"scan = '{value}'; legal: {', '.join(Scan)}") from None
+    return as_member("scan", value, Scan)
 
 
 def _bytes(value: object) -> bytes:

@@ -52,7 +52,7 @@ def test_one_policy_may_be_named_without_a_list(tmp_path: Path) -> None:
 
 def test_compat_may_be_a_string_and_must_be_a_mode() -> None:
     assert varigym.ClusterPlatform(compat="artifact").compat is varigym.Compat.ARTIFACT  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="compat = 'artefact'; legal: paper, artifact"):
+    with pytest.raises(InputError, match="compat = 'artefact'; did you mean artifact"):
         varigym.ClusterPlatform(compat="artefact")  # type: ignore[arg-type]
 
 

@@ -119,7 +119,7 @@ def test_unknown_names_are_refused_with_the_closest(text: str, message: str) -> 
         ("spread", "a number"),
         ("restart_s=soon", "a number"),
         ("locality_penalty=high", "a number"),
-        ("compat=papers", "paper, artifact"),
+        ("compat=other", "paper, artifact"),
         ("cluster=summit", "longhorn, frontera"),
     ],
 )

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter
 
-from ....scenarios.checks import check_whole
-from ....scenarios.errors import InputError
+from ....scenarios.checks import as_member, check_whole
 from .endtoend import LatencyModel
 from .problem import Configs, PlanProblem
 
@@ -86,10 +85,7 @@ def plan_orion(
 
 def as_search(value: Search | str) -> Search:
     """The member of a name. Raises `InputError`."""
-    try:
-        return Search(value)
-    except ValueError:
-        raise InputError(f"search = '{value}'; legal: {', '.join(Search)}") from None
+    return as_member("search", value, Search)
 
 
 def steps(problem: PlanProblem, configs: Configs) -> Iterator[Configs]:

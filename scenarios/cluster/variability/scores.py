@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, legal_names
 from ...types import Floats
 from ..scenario import Compat
 from .bins import bin_scores
@@ -34,7 +34,7 @@ class Variability:
 
     def __post_init__(self) -> None:
         if self.cluster not in MEASURED:
-            raise InputError(f"cluster = '{self.cluster}'; legal: {', '.join(MEASURED)}")
+            raise InputError(f"cluster = '{self.cluster}'; {legal_names(self.cluster, MEASURED)}")
         for name, most in (("spread", 10.0), ("slow_rate", 1.0), ("profile_noise", 2.0), ("profile_stale", 1.0)):
             value = getattr(self, name)
             if not 0 <= value <= most:

@@ -496,7 +496,7 @@ def test_rendering_before_the_first_reset_is_refused() -> None:
     ("given", "says"),
     [
         ({"windw": 4}, "windw.*did you mean window"),
-        ({"action_mode": "cells"}, "action_mode = 'cells'; legal: cell, select"),
+        ({"action_mode": "cells"}, "action_mode = 'cells'; did you mean cell"),
         ({"illegal_action": "crash"}, "illegal_action = 'crash'; legal: noop, penalty, error"),
         ({"reward": "speed"}, "reward = 'speed'; legal: jct"),
         ({"window": 0}, "window = 0; legal"),
@@ -586,7 +586,7 @@ def test_the_order_of_calls_is_enforced() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"wrld": 1}, "reset option 'wrld'; legal: world"),
+        ({"wrld": 1}, "reset option 'wrld'; did you mean world"),
         ({"world": 4}, "world = 4; legal: a whole number, 0 to 3"),
         ({"world": -1}, "world = -1; legal"),
         ({"world": 1.0}, "world = 1.0; legal"),

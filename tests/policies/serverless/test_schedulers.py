@@ -137,7 +137,7 @@ def test_esg_literal_is_esg_with_the_described_knobs() -> None:
         ("esg:group=32", "group = 32"),
         ("esg:retries=-2", "retries = -2"),
         ("esg:replan=maybe", "replan = 'maybe'; legal: true, false, on, off, yes, no, 1, 0"),
-        ("esg:no_path=giveup", "no_path = 'giveup'; legal: best_effort, give_up"),
+        ("esg:no_path=giveup", "no_path = 'giveup'; did you mean give_up?"),
         ("esg:later_batch=any", "later_batch = 'any'; legal: le_first, free"),
         ("orion:search=dijkstra", "search = 'dijkstra'; legal: greedy, best-first"),
         ("orion:budget=-1", "budget = -1"),
