@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from ..bench.catalog import find_policy_of, kind_of_world
 from ..bench.cluster.benchmarks import SEEDS, SUITES
 from ..bench.grid.experiment import Grid, run_grid, usual_baseline
+from ..bench.grid.suite import Suite
 from ..bench.report.html import write_report
 from ..bench.report.tables import show_results
 from ..bench.report.terminal import console, note, progress_bar
 from ..scenarios.catalog import HELD_OUT
-from ..scenarios.errors import InputError, unknown_name
-from .arguments import FileArgs, PlatformArgs, split
+from ..scenarios.errors import InputError
+from .arguments import FileArgs, PlatformArgs
+from .named import PoliciesOption, ScenariosOption, items, scenarios_of, suite_or_scenarios
 from .plugins import load_plugin
 
 
@@ -24,12 +27,12 @@ from .plugins import load_plugin
 class Bench:
     """Run a grid of scenarios x policies x seeds and print paired comparisons."""
 
-    suite: Positional[str] = "quick"
-    """quick, pal, variability, esg, esg-fair, esg-ablation, esg-sensitivity, esg-orion or esg-cold (see list)."""
-    scenarios: str = ""
-    """Comma-separated scenarios instead of the suite's."""
-    policies: str = ""
-    """Comma-separated policies instead of the suite's."""
+    words: Annotated[Positional[tuple[str, ...]], arg(metavar="[SUITE | SCENARIO ...]")] = ()
+    """A suite: quick (the default), pal, variability, esg, esg-fair, esg-ablation, esg-sensitivity, esg-orion or
+    esg-cold; or scenarios, as NAME[:KNOB=VALUE...] (see list)."""
+    scenarios: Annotated[ScenariosOption, arg(help="Scenarios, as an option; those of a suite are left out.")] = None
+    policies: PoliciesOption = None
+    """Policies instead of the suite's, with commas or spaces between."""
     baseline: str = ""
     """Policy that ratios are taken to, one of those that are run. ORDER stands for the order of the policy compared.
     Default: the suite's, or the first of --policies where that is not among them."""
@@ -49,39 +52,43 @@ class Bench:
     def run(self) -> None:
         """Run the grid and print its tables."""
         load_plugin(self.plugin)
-        if self.suite not in SUITES:
-            raise unknown_name("suite", self.suite, SUITES)
-        suite = SUITES[self.suite]
-        for option, text in (("--scenarios", self.scenarios), ("--policies", self.policies)):
-            if text and not split(text):
-                raise InputError(f"{option} '{text}' names nothing; legal: a comma-separated list")
-        names = split(self.scenarios) or ([] if self.traces else list(suite.scenarios))
-        if self.files.given and not self.traces:
-            raise InputError(f"{self.files.given[0]} belongs to --traces; built-in scenarios have their own")
-        sources = [self.platform.apply(name) for name in names]
-        sources += [self.files.trace(path, self.platform) for path in self.traces]
-        fixed = bool(self.traces) and not names and self.files.fixed
-        seeds = (1 if fixed else SEEDS) if self.seeds is None else self.seeds
-        if seeds < 1:
-            raise InputError(f"seeds = {seeds}; at least one is needed")
-        kind = kind_of_world(sources[0].build(self.seed_start))
-        policies = tuple(find_policy_of(kind, name) for name in split(self.policies) or suite.policies)
-        grid = Grid(
-            sources=tuple(sources),
-            policies=policies,
-            seeds=tuple(range(self.seed_start, self.seed_start + seeds)),
-            baseline=self.baseline or usual_baseline(policies, suite.baseline),
-        )
-        if self.baseline:
-            grid.check_baseline()
-        untouched = not (self.scenarios or self.traces or self.platform.given)
+        name, named = suite_or_scenarios(self.words)
+        suite, named = SUITES[name], scenarios_of(named, self.scenarios)
+        grid = self._grid(suite, named)
         with progress_bar() as progress:
             task = progress.add_task("episodes", total=grid.size)
             results = run_grid(grid, self.out, lambda n: progress.advance(task, n), note, os.cpu_count() or 1)
-        sweeps = suite.sweeps if untouched else ()
+        sweeps = () if named or self.traces or self.platform.given else suite.sweeps
         show_results(results, console(), sweeps)
         if self.out:
-            own = bool(self.scenarios and self.policies)
-            title = "varigym bench" if own else f"varigym bench {self.suite}"
+            title = "varigym bench" if named and self.policies else f"varigym bench {name}"
             write_report(self.out / "report.html", results, title, sweeps)
             console().print(f"rows: {self.out / 'rows.csv'}, report: {self.out / 'report.html'}", markup=False)
+
+    def _grid(self, suite: Suite, named: list[str]) -> Grid:
+        """What to run: the suite, with what was given instead of its parts. Raises `InputError`."""
+        sources, seeds = self._sources(suite, named), self._seeds(named)
+        kind = kind_of_world(sources[0].build(self.seed_start))
+        asked = items("policies", self.policies) or suite.policies
+        policies = tuple(find_policy_of(kind, policy) for policy in asked)
+        baseline = self.baseline or usual_baseline(policies, suite.baseline)
+        grid = Grid(tuple(sources), policies, tuple(range(self.seed_start, self.seed_start + seeds)), baseline)
+        if self.baseline:
+            grid.check_baseline()
+        return grid
+
+    def _sources(self, suite: Suite, named: list[str]) -> list[Any]:
+        """Scenarios, then traces."""
+        if self.files.given and not self.traces:
+            raise InputError(f"{self.files.given[0]} belongs to --traces; built-in scenarios have their own")
+        names = named or ([] if self.traces else suite.scenarios)
+        made = [self.platform.apply(name) for name in names]
+        return made + [self.files.trace(path, self.platform) for path in self.traces]
+
+    def _seeds(self, named: list[str]) -> int:
+        """How many."""
+        fixed = bool(self.traces) and not named and self.files.fixed
+        seeds = (1 if fixed else SEEDS) if self.seeds is None else self.seeds
+        if seeds < 1:
+            raise InputError(f"seeds = {seeds}; at least one is needed")
+        return seeds

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from ..agents.checkpoints.checkpoint import WEIGHTS, Checkpoint, load_checkpoint
 from ..agents.checkpoints.policies import load_policy
@@ -20,7 +20,7 @@ from ..bench.report.tables import remarks
 from ..bench.report.terminal import console, note, progress_bar
 from ..scenarios.catalog import HELD_OUT, find_source
 from ..scenarios.errors import InputError
-from .arguments import split
+from .named import ScenariosOption, is_scenario, items, scenarios_of
 
 AGAINST = {
     CLUSTER.about: ("gittins+pal+backfill", "las-2d+pal+backfill"),
@@ -34,28 +34,29 @@ SEEDS = 64
 class Evaluate:
     """Compare checkpoints with experts on held-out worlds, paired by seed."""
 
-    checkpoints: Positional[tuple[Path, ...]]
-    """Checkpoint folders. Of those whose training differs in the seed alone, the mean over them is shown too."""
-    scenarios: str = ""
-    """Comma-separated scenarios. Default: those that were trained on."""
+    words: Annotated[Positional[tuple[str, ...]], arg(metavar="CHECKPOINT ... [SCENARIO ...]")]
+    """Checkpoint folders (of those whose training differs in the seed alone, the mean over them is shown too), and
+    scenarios, by default those that were trained on. A word that names a scenario is no folder; ./NAME is."""
+    scenarios: ScenariosOption = None
     seeds: int = SEEDS
     """Number of worlds; 256 or more for a claim."""
     seed_start: int = HELD_OUT.first
     """First seed. Held-out seeds start at 200000."""
-    against: str = ""
-    """Comma-separated experts. Default: gittins+pal+backfill and las-2d+pal+backfill, or esg; and the teachers."""
+    against: Annotated[tuple[str, ...] | None, arg(metavar="POLICY ...")] = None
+    """Experts. Default: gittins+pal+backfill and las-2d+pal+backfill, or esg; and the teachers."""
     out: Path | None = None
     """Folder for rows.csv and report.html; a rerun with the same folder continues where it stopped."""
 
     def run(self) -> None:
         """Run everyone on the same worlds and print the tables."""
-        if not self.checkpoints:
+        folders = [Path(word) for word in self.words if not is_scenario(word)]
+        if not folders:
             raise InputError("no checkpoint to evaluate; at least one folder is needed")
         if self.out and (self.out / WEIGHTS).exists():
             raise InputError(f"{self.out} holds a checkpoint; choose another --out for what it comes to")
         if self.seeds < 1:
             raise InputError(f"seeds = {self.seeds}; at least one is needed")
-        kind, learners, stored = _read(self.checkpoints)
+        kind, learners, stored = _read(folders)
         experts = tuple(find_policy_of(kind, name) for name in self._experts(kind, stored))
         grid = Grid(
             sources=tuple(find_source(name) for name in self._scenarios(stored)),
@@ -81,14 +82,15 @@ class Evaluate:
 
     def _scenarios(self, stored: Sequence[Checkpoint]) -> list[str]:
         trained = [name for checkpoint in stored for name in checkpoint.training.scenarios]
-        names = split(self.scenarios) or list(dict.fromkeys(trained))
+        named = [word for word in self.words if is_scenario(word)]
+        names = scenarios_of(named, self.scenarios) or list(dict.fromkeys(trained))
         if not names:
-            raise InputError("the checkpoints do not say what they were trained on; give --scenarios")
+            raise InputError("the checkpoints do not say what they were trained on; name scenarios")
         return names
 
     def _experts(self, kind: BenchKind, stored: Sequence[Checkpoint]) -> list[str]:
         teachers = [checkpoint.training.teacher for checkpoint in stored if checkpoint.training.teacher]
-        return split(self.against) or list(dict.fromkeys([*AGAINST[kind.about], *teachers]))
+        return items("against", self.against) or list(dict.fromkeys([*AGAINST[kind.about], *teachers]))
 
 
 def _read(folders: Sequence[Path]) -> tuple[BenchKind, list[Any], list[Checkpoint]]:

@@ -14,7 +14,8 @@ from ..bench.report.outputs import refuse_unwritable
 from ..bench.report.terminal import note, progress_bar
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
-from .folder_run import FolderRun, require_learn
+from .folder_run import USUAL_SCENARIO, FolderRun, require_learn
+from .named import ScenarioOption, Word, one_scenario
 from .train_ppo import classroom, compare_on_validation
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ class Imitate(FolderRun):
 
     out: Path
     """Folder of the run: a policy that bench, simulate and evaluate take, its data, state to go on from, tb/."""
-    scenario: str = "sia-64"
-    """Where to learn, as NAME[:KNOB=VALUE...], of either kind; worlds are drawn from the train seeds."""
+    word: Word = ""
+    """Where to learn, as NAME[:KNOB=VALUE...], of either kind. Worlds come from the train seeds. Default: sia-64."""
+    scenario: ScenarioOption = ""
     teacher: str = ""
     """Expert to copy. Default: gittins+pal+backfill, or esg."""
     base: str = ""
@@ -63,7 +65,7 @@ class Imitate(FolderRun):
         from ..agents.recipes.dagger import DATA, run_imitation
 
         options = ImitateOptions(**asdict(self.learning))
-        source = find_source(self.scenario)
+        source = find_source(one_scenario(self.word, self.scenario, USUAL_SCENARIO))
         if self.save_data and self.save_data.exists():
             raise InputError(f"{self.save_data} exists already; choose another --save-data")
         refuse_unwritable(self.save_data)

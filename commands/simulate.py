@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tyro.conf import Positional
-
 from ..bench.catalog import KINDS, BenchKind, find_policy_of, kind_of_world, metrics_of
 from ..bench.report.outputs import refuse_unwritable, write_text
 from ..bench.report.tables import record_table
@@ -15,6 +13,7 @@ from ..bench.report.terminal import console, note
 from ..bench.simulate import build_worlds, plan_ahead, run_policy
 from ..scenarios.errors import InputError
 from .arguments import FileArgs, PlatformArgs, one_source
+from .named import ScenarioOption, Word, one_scenario
 from .plugins import load_plugin
 
 
@@ -22,8 +21,9 @@ from .plugins import load_plugin
 class Simulate:
     """Run one scenario, built in or from files, under one policy and print its metrics."""
 
-    scenario: Positional[str] = ""
+    word: Word = ""
     """Built-in scenario, as NAME[:KNOB=VALUE...] (see varigym list). Default: sia-64, unless --trace is given."""
+    scenario: ScenarioOption = ""
     policy: str | None = None
     """A policy for that kind of world (see varigym list). Default: pal for a cluster, esg for a serverless platform."""
     seed: int = 0
@@ -42,7 +42,7 @@ class Simulate:
     def run(self) -> None:
         """Simulate, print, write."""
         load_plugin(self.plugin)
-        source = one_source(self.scenario, self.trace, self.platform, self.files)
+        source = one_source(one_scenario(self.word, self.scenario), self.trace, self.platform, self.files)
         (world,) = build_worlds(source, [self.seed])
         kind = kind_of_world(world)
         path = self._rows_out(kind)

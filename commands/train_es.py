@@ -22,8 +22,8 @@ from ..policies.serverless.esg.learned import LearnedEsg
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
 from ..scenarios.serverless.source import ServerlessSynthetic
-from .arguments import split
-from .folder_run import TEACHERS, FolderRun, require_learn
+from .folder_run import TEACHERS, USUAL_SCENARIO, FolderRun, require_learn
+from .named import ScenariosOption, Words, scenarios_of
 
 if TYPE_CHECKING:
     from ..agents.recipes.es import Generation
@@ -66,8 +66,9 @@ class TrainEs(FolderRun):
 
     out: Path
     """Folder of the run: a policy that bench, simulate and evaluate take, state to go on from, TensorBoard in tb/."""
-    scenario: str = "sia-64"
-    """Where to learn, as NAME[:KNOB=VALUE...]; of the serverless platform several, separated by commas."""
+    words: Words = ()
+    """Where to learn, as NAME[:KNOB=VALUE...]; of the serverless platform several. Default: sia-64."""
+    scenarios: ScenariosOption = None
     teacher: str = ""
     """Expert to begin with and to improve on. Default: gittins+pal+backfill, or esg."""
     algo: Literal["es", "ppo"] = "es"
@@ -103,8 +104,9 @@ class TrainEs(FolderRun):
         """What is trained: by the kind of the scenarios."""
         from ..agents.recipes.es_run import IndexRun
 
-        sources: list[Any] = [find_source(name) for name in split(self.scenario)]
-        kind = kind_of(sources[0]) if sources else CLUSTER
+        names = scenarios_of(self.words, self.scenarios) or [USUAL_SCENARIO]
+        sources: list[Any] = [find_source(name) for name in names]
+        kind = kind_of(sources[0])
         options = self.search.over(EsOptions() if kind is CLUSTER else OPTIONS)
         expert = find_policy_of(kind, self.teacher or TEACHERS[kind is not CLUSTER])
         init: Any = load_policy(self.init)[1] if self.init else None
@@ -115,7 +117,7 @@ class TrainEs(FolderRun):
         chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if kind is CLUSTER:
             if len(sources) != 1:
-                raise InputError(f"scenario '{self.scenario}'; legal for a cluster: one")
+                raise InputError(f"scenarios {', '.join(names)}; legal for a cluster: one")
             _refuse_fixed(sources[0])
             return IndexRun(sources[0], expert, options, init=init, **chosen)
         for source in sources:

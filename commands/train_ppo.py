@@ -22,7 +22,8 @@ from ..envs.cluster.mdp.options import EnvOptions
 from ..envs.serverless.mdp.options import ServerlessOptions
 from ..scenarios.catalog import VALIDATION, find_source
 from ..scenarios.errors import InputError
-from .folder_run import TEACHERS, FolderRun, require_learn
+from .folder_run import TEACHERS, USUAL_SCENARIO, FolderRun, require_learn
+from .named import ScenarioOption, Word, one_scenario
 from .train_es import TrainEs
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class TrainPpo(FolderRun):
 
     out: Path
     """Folder of the run: a policy that bench, simulate and evaluate take, state to go on from, TensorBoard in tb/."""
-    scenario: str = "sia-64"
-    """Where to learn, as NAME[:KNOB=VALUE...], of either kind; worlds are drawn from the train seeds."""
+    word: Word = ""
+    """Where to learn, as NAME[:KNOB=VALUE...], of either kind. Worlds come from the train seeds. Default: sia-64."""
+    scenario: ScenarioOption = ""
     teacher: str = ""
     """Expert that rewards are measured by, and the window's order. Default: gittins+pal+backfill, or esg."""
     algo: Literal["es", "ppo"] = "ppo"
@@ -67,7 +69,8 @@ class TrainPpo(FolderRun):
         require_learn()
         from ..agents.recipes.ppo import Stage, run_ppo
 
-        source, init = find_source(self.scenario), load_checkpoint(self.init) if self.init else None
+        source = find_source(one_scenario(self.word, self.scenario, USUAL_SCENARIO))
+        init = load_checkpoint(self.init) if self.init else None
         given = asdict(self.learning) | ({"width": init.sizes.get("width", self.learning.width)} if init else {})
         room = classroom(source, self.teacher, init.base if init else "", self.window_s, init)
         options = PpoOptions(**given).for_world(room.is_cluster)

@@ -251,6 +251,36 @@ def test_bench_shows_a_summary_over_scenarios(capsys: pytest.CaptureFixture[str]
     assert "seeds 5-5" in printed
 
 
+SAID = ("words", "commas", "option", "option with spaces", "singular")
+
+
+@pytest.mark.parametrize("way", SAID)
+def test_bench_takes_scenarios_and_policies_in_every_way(capsys: pytest.CaptureFixture[str], way: str) -> None:
+    scenarios = {
+        "words": ("tiny", "tiny:round_s=30"),
+        "commas": ("tiny,tiny:round_s=30",),
+        "option": ("--scenarios", "tiny,tiny:round_s=30"),
+        "option with spaces": ("--scenarios", "tiny", "tiny:round_s=30"),
+        "singular": ("--scenario", "tiny", "tiny:round_s=30"),
+    }[way]
+    policies = ("--policy", "fifo+packed,pal") if way == "singular" else ("--policies", "fifo+packed", "pal")
+    assert run("bench", *scenarios, *policies, "--seeds", "1") == 0
+    printed = capsys.readouterr().out
+    assert "Geometric mean over 2 scenarios" in printed
+    assert "1 (baseline)" in row_of(printed, "fifo+packed")
+
+
+def test_no_name_is_both_a_suite_and_a_scenario() -> None:
+    assert set(SUITES) & set(SCENARIOS) == set()
+
+
+def test_simulate_takes_its_scenario_as_an_option_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", "--policy", "pal", "tiny") == 0
+    printed = capsys.readouterr().out
+    assert run("simulate", "--scenario", "tiny", "--policy", "pal") == 0
+    assert capsys.readouterr().out == printed
+
+
 def test_an_interrupted_bench_says_how_to_continue(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,7 +431,14 @@ BAD = {
     "json into no folder": (("perf", "--json", "none/perf.json"), "none/perf.json: cannot be written"),
     "perf without its trace": (("perf", "--trace", "none.csv"), "none.csv: cannot be read"),
     "perf scores": (("perf", "--pm-scores", "scores.csv"), "--pm-scores belongs to --trace"),
-    "suite": (("bench", "quik"), "unknown suite 'quik'; did you mean quick"),
+    "suite": (("bench", "quik"), "unknown suite or scenario 'quik'; did you mean quick"),
+    "scenario twice": (("simulate", "tiny", "--scenario", "sia-64"), "scenario 'tiny' and --scenario sia-64: give one"),
+    "bench suite and scenario": (("bench", "esg", "overload"), "with the suite 'esg'; legal: one suite, or scenarios"),
+    "bench two suites": (("bench", "esg", "pal"), "'esg pal' with the suite 'esg'; legal: one suite"),
+    "bench scenario both ways": (("bench", "tiny", "--scenarios", "sia-64"), "'tiny' and --scenarios sia-64: give one"),
+    "bench knob": (("bench", "tiny:rounds=3"), "unknown knob of tiny 'rounds'; did you mean round_s"),
+    "bench no scenario": (("bench", "--scenarios", "--seeds", "1"), "--scenarios '' names nothing; legal: names with"),
+    "bench no policy": (("bench", "--policies", ","), "--policies ',' names nothing; legal: names with commas or"),
     "bench scenario": (("bench", "--scenarios", "tyny"), "unknown scenario 'tyny'; did you mean tiny"),
     "bench policy": ((*TINY_BENCH[:3], "--policies", "pal,pall"), "unknown policy 'pall'; did you mean pal"),
     "bench policy twice": ((*TINY_BENCH[:3], "--policies", "pal,fifo+pal"), "policy 'fifo+pal' is given twice"),

@@ -64,6 +64,10 @@ def test_train_then_evaluate(
     ("words", "wanted"),
     [
         (("--scenario", "sia-64"), EsOptions()),
+        (("sia-64:restart_s=90",), EsOptions()),
+        ((), EsOptions()),
+        (("overload", "burst", "--teacher", "esg"), OPTIONS),
+        (("--scenarios", "overload,burst", "--teacher", "esg"), OPTIONS),
         (("--scenario", "overload", "--teacher", "esg"), OPTIONS),
         (("--scenario", "overload", "--pairs", "3", "--seed", "2"), replace(OPTIONS, pairs=3, seed=2)),
         (("--scenario", "sia-64", "--sigma", "0.2", "--averaged", "0"), EsOptions(sigma=0.2, averaged=0)),
@@ -99,6 +103,21 @@ def test_help_says_the_options_of_both_kinds_of_world(capsys: pytest.CaptureFixt
         ((*ES, "--out", "new", "--resume"), "new holds no run to go on with; leave out --resume to begin one"),
         ((*ES, "--out", "new", "--sigma", "0"), "sigma = 0.0; legal: a finite number > 0"),
         ((*ES, "--out", "new", "--hidden", "0"), "hidden = 0; legal: a whole number, 1 to 1,024"),
+        (("train", "sia-64", "--out", "new", "--scenario", "tiny"), "'sia-64' and --scenarios tiny: give one of them"),
+        (("train", "sia-64", "synergy-256", "--out", "new"), "scenarios sia-64, synergy-256; legal for a cluster: one"),
+        (
+            ("train", "--algo", "ppo", "--out", "new", "sia-64", "--scenario", "tiny"),
+            "scenario 'sia-64' and --scenario tiny: give one of them",
+        ),
+        (("train", "tyny", "--algo", "ppo", "--out", "new"), "unknown scenario 'tyny'; did you mean tiny"),
+        (("imitate", "tyny", "--out", "new"), "unknown scenario 'tyny'; did you mean tiny"),
+        (("imitate", "tiny", "--scenario", "tiny", "--out", "new"), "'tiny' and --scenario tiny: give one of them"),
+        (("evaluate", "tiny"), "no checkpoint to evaluate; at least one folder is needed"),
+        (
+            ("evaluate", str(SERVERLESS), "overload", "--scenarios", "burst"),
+            "scenario 'overload' and --scenarios burst: give one of them",
+        ),
+        (("evaluate", str(SERVERLESS), "sia-64"), " is for a serverless platform; legal for a training cluster: "),
         (("train", "--out", "new", "--scenario", "tiny"), "scenario 'tiny' is the same world for every seed"),
         (
             ("train", "--out", "new", "--scenario", "overload", "--teacher", "orion"),
