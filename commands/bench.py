@@ -19,7 +19,7 @@ from ..bench.report.terminal import console, note, progress_bar
 from ..scenarios.catalog import HELD_OUT
 from ..scenarios.errors import InputError
 from .arguments import FileArgs, PlatformArgs
-from .named import PoliciesOption, ScenariosOption, items, scenarios_of, suite_or_scenarios
+from .named import PoliciesOption, ScenariosOption, TracesOption, items, scenarios_of, suite_or_scenarios
 from .plugins import load_plugin
 
 
@@ -42,7 +42,7 @@ class Bench:
     """First seed. Held-out seeds start at 200000."""
     out: Path | None = None
     """Folder for rows.csv and report.html; a rerun with the same folder continues where it stopped."""
-    traces: tuple[Path, ...] = ()
+    traces: TracesOption = ()
     """Trace files (CSV as for simulate --trace) instead of the suite's scenarios."""
     plugin: Path | None = None
     """Python file of your own to import first (it may add placements)."""

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import arg
 
 from ..agents.recipes.options import ImitateOptions
 from ..bench.catalog import CLUSTER, kind_of
@@ -50,8 +52,8 @@ class Imitate(FolderRun):
     resume: bool = False
     """Go on where the run in --out was interrupted; all other options as they were."""
     data: Path | None = None
-    """Data set to copy from, as --save-data wrote it, instead of new episodes of the teacher."""
-    save_data: Path | None = None
+    """Data set to copy from, as --data-out wrote it, instead of new episodes of the teacher."""
+    data_out: Annotated[Path | None, arg(aliases=["--save-data"])] = None
     """Write the data set to this .npz file at the end, too."""
     minari: str = ""
     """Hand the data set to Minari under this name, NAMESPACE/NAME-v0, at the end; it needs every step (see --most)."""
@@ -66,9 +68,9 @@ class Imitate(FolderRun):
 
         options = ImitateOptions(**asdict(self.learning))
         source = find_source(one_scenario(self.word, self.scenario, USUAL_SCENARIO))
-        if self.save_data and self.save_data.exists():
-            raise InputError(f"{self.save_data} exists already; choose another --save-data")
-        refuse_unwritable(self.save_data)
+        if self.data_out and self.data_out.exists():
+            raise InputError(f"{self.data_out} exists already; choose another --data-out")
+        refuse_unwritable(self.data_out)
         if self.minari:
             self._check_minari(options)
         cluster = {"decide_every": self.decide_every} if kind_of(source) is CLUSTER else {}
@@ -79,9 +81,9 @@ class Imitate(FolderRun):
         with self.looked_on(), _shown((options.dagger + 1) * options.epochs) as report:
             run_imitation(room, options, self.out, self.resume, data, report, bool(self.minari))
         note(f"wrote {self.out}")
-        if self.save_data:
-            self.save_data.write_bytes((self.out / DATA).read_bytes())
-            note(f"wrote {self.save_data}")
+        if self.data_out:
+            self.data_out.write_bytes((self.out / DATA).read_bytes())
+            note(f"wrote {self.data_out}")
         compare_on_validation(room, self.out, options.validation_worlds)
         if self.minari:
             made = export_minari(load_dataset(self.out / DATA), self.minari)

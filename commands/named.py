@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
@@ -22,6 +23,7 @@ ScenarioOption = Annotated[str, arg(metavar="SCENARIO", help=SAME)]
 Words = Annotated[Positional[tuple[str, ...]], arg(metavar="[SCENARIO ...]")]
 """The scenarios of a command that takes several."""
 ScenariosOption = Annotated[tuple[str, ...] | None, arg(metavar="SCENARIO ...", aliases=["--scenario"], help=SAME)]
+TracesOption = Annotated[tuple[Path, ...], arg(metavar="FILE ...", aliases=["--trace"])]
 PoliciesOption = Annotated[tuple[str, ...] | None, arg(metavar="POLICY ...", aliases=["--policy"])]
 
 

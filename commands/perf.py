@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from rich.table import Table
+from tyro.conf import arg
 
 from ..bench.perf.measure import as_json, machine, measure
 from ..bench.report.outputs import refuse_unwritable, write_text
@@ -20,7 +22,7 @@ class Perf:
 
     quick: bool = False
     """Shorter stretches; less steady figures."""
-    json: Path | None = None
+    json_out: Annotated[Path | None, arg(aliases=["--json"])] = None
     """Write the readings and machine facts to this file."""
     trace: Path | None = None
     """Measure a cluster on this trace, and nothing else, instead of the built-in worlds of both kinds."""
@@ -29,7 +31,7 @@ class Perf:
 
     def run(self) -> None:
         """Measure, print, write."""
-        refuse_unwritable(self.json)
+        refuse_unwritable(self.json_out)
         source = one_source("", self.trace, self.platform, self.files)
         readings = measure(source, self.quick, serverless=self.trace is None)
         table = Table("name", "value", "unit")
@@ -38,5 +40,5 @@ class Perf:
             table.add_row(reading.name, shown, reading.unit)
         console().print(table)
         console().print(", ".join(f"{key}: {value}" for key, value in machine().items()))
-        if self.json:
-            write_text(self.json, json.dumps(as_json(readings), indent=1) + "\n")
+        if self.json_out:
+            write_text(self.json_out, json.dumps(as_json(readings), indent=1) + "\n")

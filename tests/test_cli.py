@@ -304,7 +304,7 @@ def test_perf_measures_beside_machine_facts(
     """With the rates of environments, most of what takes long, given or measured."""
     if rates:
         monkeypatch.setattr("varigym.bench.perf.measure.cluster_rates", lambda *given: rates)
-    assert run("perf", "--quick", "--json", "perf.json", "--trace", "trace.csv", *SMALL) == 0
+    assert run("perf", "--quick", "--json-out", "perf.json", "--trace", "trace.csv", *SMALL) == 0
     printed = capsys.readouterr().out
     found = json.loads(Path("perf.json").read_text())
     assert set(found) == {"machine", "rows"}
@@ -490,7 +490,7 @@ def test_words_that_are_no_command_are_refused_without_a_traceback(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["list", "simulate", "bench", "perf"])
+@pytest.mark.parametrize("command", ["list", "simulate", "bench", "perf", "imitate", "train", "evaluate"])
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert run(command, "--help") == 0
     assert command in capsys.readouterr().out

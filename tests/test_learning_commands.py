@@ -142,7 +142,7 @@ def test_help_says_the_options_of_both_kinds_of_world(capsys: pytest.CaptureFixt
         (("train", "--algo=ppo", "--out", "new", "--teacher", "esg"), "policy 'esg' is for a serverless platform"),
         (("imitate", "--out", "new", "--epochs", "0"), "epochs = 0; legal: a whole number"),
         (("imitate", "--out", "new", "--data", "held/thesis.tex"), "held/thesis.tex: not a data set"),
-        (("imitate", "--out", "new", "--save-data", "held/thesis.tex"), "held/thesis.tex exists already"),
+        (("imitate", "--out", "new", "--data-out", "held/thesis.tex"), "held/thesis.tex exists already"),
         (("imitate", "--out", "new", "--scenario", "overload", "--window-s", "0"), "window_s = 0.0; legal"),
         (("imitate", "--out", "new", "--resume"), "new holds no run to go on with; leave out --resume"),
         (("imitate", "--out", "new", "--minari", "small"), "Minari data set 'small'; legal: NAMESPACE/NAME-v0"),

@@ -199,7 +199,7 @@ def load_dataset(path: Path) -> Dataset:
 
 def _read(arrays: dict[str, NDArray[Any]]) -> Dataset:
     if FACTS not in arrays:
-        raise InputError(f"not a data set: no array '{FACTS}'; legal: what varigym imitate --save-data wrote")
+        raise InputError(f"not a data set: no array '{FACTS}'; legal: what varigym imitate --data-out wrote")
     facts = arrays.pop(FACTS)
     if facts.dtype != np.uint8 or facts.ndim != 1 or facts.size > MOST_JSON:
         raise InputError("facts are no text")
