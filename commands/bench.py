@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +10,15 @@ from tyro.conf import Positional, arg
 
 from ..bench.catalog import find_policy_of, kind_of_world
 from ..bench.cluster.benchmarks import SEEDS, SUITES
-from ..bench.grid.experiment import Grid, run_grid, usual_baseline
+from ..bench.grid.experiment import Grid, usual_baseline
 from ..bench.grid.suite import Suite
 from ..bench.report.html import write_report
 from ..bench.report.tables import show_results
-from ..bench.report.terminal import console, note, progress_bar
+from ..bench.report.terminal import console
 from ..scenarios.catalog import HELD_OUT
 from ..scenarios.errors import InputError
 from .arguments import FileArgs, PlatformArgs
+from .grid_run import run_shown
 from .named import PoliciesOption, ScenariosOption, TracesOption, items, scenarios_of, suite_or_scenarios
 from .plugins import load_plugin
 
@@ -55,9 +55,7 @@ class Bench:
         name, named = suite_or_scenarios(self.words)
         suite, named = SUITES[name], scenarios_of(named, self.scenarios)
         grid = self._grid(suite, named)
-        with progress_bar() as progress:
-            task = progress.add_task("episodes", total=grid.size)
-            results = run_grid(grid, self.out, lambda n: progress.advance(task, n), note, os.cpu_count() or 1)
+        results = run_shown(grid, self.out)
         sweeps = () if named or self.traces or self.platform.given else suite.sweeps
         show_results(results, console(), sweeps)
         if self.out:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,14 @@ from tyro.conf import Positional, arg
 from ..agents.checkpoints.checkpoint import WEIGHTS, Checkpoint, load_checkpoint
 from ..agents.checkpoints.policies import load_policy
 from ..bench.catalog import CLUSTER, KINDS, SERVERLESS, BenchKind, find_policy_of
-from ..bench.grid.experiment import Grid, run_grid
+from ..bench.grid.experiment import Grid
 from ..bench.report.html import write_report
 from ..bench.report.judgement import Judgement, seed_groups
 from ..bench.report.tables import remarks
-from ..bench.report.terminal import console, note, progress_bar
+from ..bench.report.terminal import console, note
 from ..scenarios.catalog import HELD_OUT, find_source
 from ..scenarios.errors import InputError
+from .grid_run import run_shown
 from .named import ScenariosOption, is_scenario, items, scenarios_of
 
 AGAINST = {
@@ -64,9 +64,7 @@ class Evaluate:
             seeds=tuple(range(self.seed_start, self.seed_start + self.seeds)),
             baseline=experts[0].name,
         )
-        with progress_bar() as bar:
-            task = bar.add_task("episodes", total=grid.size)
-            results = run_grid(grid, self.out, lambda n: bar.advance(task, n), note, os.cpu_count() or 1)
+        results = run_shown(grid, self.out)
         names = [policy.name for policy in learners]
         groups = seed_groups(list(zip(names, stored, strict=True)))
         shown = Judgement(results, tuple(names), tuple(expert.name for expert in experts), groups)

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -251,6 +252,29 @@ def test_bench_shows_a_summary_over_scenarios(capsys: pytest.CaptureFixture[str]
     assert "seeds 5-5" in printed
 
 
+def test_a_bench_into_a_log_says_every_finished_cell(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("bench", "tiny", "tiny:round_s=30", "--policies", "pal,fifo+packed", "--seeds", "2", "--out", "out") == 0
+    said = [re.sub(r"\d+\.\d s$", "T s", line) for line in capsys.readouterr().err.splitlines()]
+    assert said == [
+        "1/4: tiny, fifo+pal: 2 seeds, T s",
+        "2/4: tiny, fifo+packed: 2 seeds, T s",
+        "3/4: tiny:round_s=30, fifo+pal: 2 seeds, T s",
+        "4/4: tiny:round_s=30, fifo+packed: 2 seeds, T s",
+    ]
+    assert run("bench", "tiny", "--policies", "pal", "--seeds", "3", "--out", "out") == 0
+    assert capsys.readouterr().err.startswith("1/1: tiny, fifo+pal: 3 seeds (2 of them there before), ")
+
+
+def test_a_bench_on_a_terminal_shows_a_bar_and_no_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, to rich
+    assert run("bench", "tiny", "--policies", "pal", "--seeds", "2") == 0
+    said = capsys.readouterr().err
+    assert "2/2" in said
+    assert "1/1: " not in said
+
+
 SAID = ("words", "commas", "option", "option with spaces", "singular")
 
 
@@ -287,7 +311,7 @@ def test_an_interrupted_bench_says_how_to_continue(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("varigym.commands.bench.run_grid", interrupted)
+    monkeypatch.setattr("varigym.commands.grid_run.run_grid", interrupted)
     assert run(*TINY_BENCH, "--out", "out") == 130
     said = capsys.readouterr().err
     assert "interrupted; finished rows are in out/rows.csv; the same command continues" in said

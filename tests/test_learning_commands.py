@@ -49,7 +49,9 @@ def test_train_then_evaluate(
         "weights.safetensors",
     ]
     assert run("evaluate", "run1", "run2", "--seeds", "3", "--out", "judged") == 0
-    said = capsys.readouterr().out
+    streams = capsys.readouterr()
+    assert "4/4: " in streams.err
+    said = streams.out
     rows = [line.split()[0] for line in said.splitlines() if "@" in line or "+pal+" in line]
     assert rows[-4].startswith("run1@")
     assert rows[-3].startswith("run2@")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -108,14 +109,31 @@ class Results:
         return found
 
 
+@dataclass(frozen=True)
+class Cell:
+    """One policy on one scenario, finished."""
+
+    scenario: str
+    policy: str
+    seeds: int
+    kept: int
+    """Of those seeds, how many were there before."""
+    seconds: float
+
+    def __str__(self) -> str:
+        seeds = f"{self.seeds} seed{'s' * (self.seeds > 1)}"
+        before = f" ({self.kept} of them there before)" if self.kept else ""
+        return f"{self.scenario}, {self.policy}: {seeds}{before}, {self.seconds:.1f} s"
+
+
 def run_grid(
     grid: Grid,
     out: Path | None = None,
-    progress: Callable[[int], None] = lambda episodes: None,
+    finished: Callable[[Cell], None] = lambda cell: None,
     note: Callable[[str], None] = lambda text: None,
     processes: int = 1,
 ) -> Results:
-    """Run what is not yet in `out`; `progress` hears of finished episodes, `note` of what a user should know.
+    """Run what is not yet in `out`; `finished` hears of every cell, `note` of what a user should know.
 
     Policies that plan for long may do so in `processes` processes, which import the main module again.
     """
@@ -128,13 +146,14 @@ def run_grid(
         for remark in worlds.remarks:
             note(remark)
         for policy in grid.policies:
+            start = perf_counter()
             todo = [i for i, seed in enumerate(grid.seeds) if (source.name, policy.name, seed) not in store]
             for i in set(range(len(grid.seeds))) - set(todo):
                 store.check((source.name, policy.name, grid.seeds[i]), worlds.all[i].data_hash, version(), commit())
-            progress(len(grid.seeds) - len(todo))
             if todo:
                 store.add(row for record in worlds.run(policy, todo) for row in _rows(grid.kind, record))
-                progress(len(todo))
+            count, kept = len(grid.seeds), len(grid.seeds) - len(todo)
+            finished(Cell(source.name, policy.name, count, kept, perf_counter() - start))
     return Results(grid, tuple(store.rows))
 
 

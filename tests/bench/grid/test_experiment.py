@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import varigym
 from varigym.bench.cluster.kind import ClusterBench
-from varigym.bench.grid.experiment import Grid, Results, run_grid
+from varigym.bench.grid.experiment import Cell, Grid, Results, run_grid
 from varigym.bench.grid.provenance import version
 from varigym.envs.cluster.bank import Bank
 from varigym.envs.cluster.episode import Program
@@ -174,11 +174,13 @@ def test_rows_of_other_data_under_the_same_name_are_refused(tmp_path: Path) -> N
         run_grid(grid(POLICIES[:1], sources=(replace(find_scenario("tiny:compat=artifact"), name="tiny"),)), tmp_path)
 
 
-def test_progress_counts_every_episode_once(tmp_path: Path) -> None:
+def test_every_cell_is_heard_of_once_and_says_what_was_kept(tmp_path: Path) -> None:
     run_grid(grid(POLICIES[:2]), tmp_path)
-    heard: list[int] = []
-    run_grid(grid(), tmp_path, progress=heard.append)
-    assert sum(heard) == grid().size
+    heard: list[Cell] = []
+    run_grid(grid(), tmp_path, finished=heard.append)
+    assert sum(cell.seeds for cell in heard) == grid().size
+    assert [cell.policy for cell in heard] == [policy.name for policy in grid().policies]
+    assert [cell.kept for cell in heard] == [len(grid().seeds)] * 2 + [0] * (len(heard) - 2)
 
 
 def test_a_lengthened_stream_keeps_worlds_common_and_results_resumable(tmp_path: Path) -> None:

@@ -1,0 +1,33 @@
+"""Running a grid while something is seen of it: a bar on a terminal, elsewhere a line per finished cell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..bench.grid.experiment import Cell, Grid, Results, run_grid
+from ..bench.report.terminal import console, note, progress_bar
+
+
+def run_shown(grid: Grid, out: Path | None) -> Results:
+    """Run what is not yet in `out`."""
+    with _shown(grid) as finished:
+        return run_grid(grid, out, finished, note, os.cpu_count() or 1)
+
+
+@contextmanager
+def _shown(grid: Grid) -> Iterator[Callable[[Cell], None]]:
+    to, cells = console(stderr=True), len(grid.sources) * len(grid.policies)
+    with progress_bar() as bar:
+        task, count = bar.add_task("episodes", total=grid.size), 0
+
+        def finished(cell: Cell) -> None:
+            nonlocal count
+            count += 1
+            bar.advance(task, cell.seeds)
+            if not to.is_terminal:
+                to.print(f"{count}/{cells}: {cell}", markup=False)
+
+        yield finished
