@@ -9,6 +9,7 @@ from rich.table import Table
 
 from ..bench.catalog import KINDS
 from ..bench.cluster.benchmarks import SUITES
+from ..bench.report.fitted import FittedTable
 from ..bench.report.tables import CLAIRVOYANT_MARK
 from ..bench.report.terminal import console
 from ..policies.cluster.catalog import ALIASES, ORDERS, PLACEMENTS
@@ -16,6 +17,9 @@ from ..policies.cluster.policy import Information
 from ..policies.serverless.catalog import SCHEDULERS
 from ..policies.serverless.catalog import knobs as scheduler_knobs
 from ..scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, Entry, ServerlessEntry, find_source, knobs
+
+PROSE = ("about", "knobs and defaults", "rule and source", "definition", "use")
+"""Columns of words."""
 
 
 def show_catalogs(to: Console) -> None:
@@ -29,9 +33,9 @@ def show_catalogs(to: Console) -> None:
 
 
 def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left")
+    table = FittedTable(title)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        (table.add_prose if column in PROSE else table.add_names)(column)
     return table
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from rich.table import Table
 from tyro.conf import arg
 
 from ..bench.perf.measure import as_json, machine, measure
+from ..bench.report.fitted import FittedTable
 from ..bench.report.outputs import refuse_unwritable, write_text
 from ..bench.report.terminal import console
 from .arguments import FileArgs, PlatformArgs, one_source
@@ -34,7 +34,8 @@ class Perf:
         refuse_unwritable(self.json_out)
         source = one_source("", self.trace, self.platform, self.files)
         readings = measure(source, self.quick, serverless=self.trace is None)
-        table = Table("name", "value", "unit")
+        table = FittedTable()
+        table.add_names("name", "value", "unit")
         for reading in readings:
             shown = f"{reading.value:.3f}" if reading.value < 1 else f"{reading.value:,.1f}"
             table.add_row(reading.name, shown, reading.unit)

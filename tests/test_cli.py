@@ -275,6 +275,24 @@ def test_a_bench_on_a_terminal_shows_a_bar_and_no_lines(
     assert "1/1: " not in said
 
 
+def test_a_narrow_terminal_and_a_pipe_break_no_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policies = ("esg", "esg:margin=0.85:k=1:group=2", "infless:margin=0.85:give_up=on")
+    words = ("bench", "tiny-serverless", "tiny-serverless:warm=0", "--policies", *policies, "--seeds", "2")
+    assert run(*words) == 0
+    piped = capsys.readouterr().out
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, to rich
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run(*words) == 0
+    narrow = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    for name in policies:
+        assert name in piped.split()
+        assert name in narrow.split()
+    assert "left out: " in narrow
+    assert max(map(len, narrow.splitlines())) <= 60
+
+
 SAID = ("words", "commas", "option", "option with spaces", "singular")
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.markup import escape
 from rich.table import Table
 
@@ -19,6 +18,7 @@ from ..catalog import CLUSTER, BenchKind
 from ..grid.experiment import Results
 from ..grid.stats import spread_interval
 from .columns import NOTHING, Difference, Ratio, pairs, with_bounds
+from .fitted import REPORT, FittedTable
 
 Compared = Ratio | Difference
 COMPARED: dict[bool, tuple[Compared, ...]] = {
@@ -65,11 +65,11 @@ class Judgement:
     def _table(self, title: str, scenarios: list[str]) -> Table:
         seeds = self.results.grid.seeds
         told = f"{title}, seeds {seeds[0]}-{seeds[-1]}"
-        table = Table(title=escape(told), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        table.add_column("policy", overflow="fold")
+        table = FittedTable(told, light=True, elsewhere=REPORT)
+        table.add_names("policy")
         for expert in self.experts:
             for column in compared_of(self.results.grid.kind):
-                table.add_column(column.title.replace("{expert}", expert), justify="right", overflow="fold")
+                table.add_figures(column.title.replace("{expert}", expert))
         for row in self.rows(scenarios):
             table.add_row(*map(escape, row))
         return table

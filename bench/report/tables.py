@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rich import box
 from rich.console import Console, Group
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +14,7 @@ from ..catalog import kind_of_record
 from ..grid.experiment import Results
 from ..grid.suite import Sweep
 from .columns import Column
+from .fitted import REPORT, FittedTable
 from .layout import layout_of
 from .terminal import PIPE_WIDTH, console
 
@@ -33,7 +32,9 @@ def record_table(record: Any, policy: Any) -> Table:
     kind = kind_of_record(record)
     knows = f" ({policy.information})" if hasattr(policy, "information") else ""
     title = f"{record.scenario}, {record.policy}{knows}, seed {record.seed}, {kind.heading(record)}"
-    table = Table("metric", "value", "unit", "definition", title=escape(title), title_justify="left")
+    table = FittedTable(title)
+    table.add_names("metric", "value", "unit")
+    table.add_prose("definition")
     for metric in kind.metrics:
         table.add_row(metric.name, _shown(metric.of(record)), metric.unit, metric.definition)
     return table
@@ -61,10 +62,11 @@ def scenario_tables(results: Results, scenario: str, wide: bool) -> list[Table]:
     title = f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}"
     head, rest = layout.columns[: layout.headline], layout.columns[layout.headline :]
     parts = [layout.columns] if wide else [head, rest]
-    tables = []
+    tables: list[Table] = []
     for columns in parts:
-        table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        _fill(table, "policy", [column.title for column in columns])
+        table = FittedTable(title, light=True, elsewhere=REPORT)
+        table.add_names("policy")
+        table.add_figures(*(column.title for column in columns))
         for policy in grid.policies:
             table.add_row(label(policy), *(column.cell(results, scenario, policy.name) for column in columns))
         tables.append(table)
@@ -76,10 +78,11 @@ def pivot_table(
 ) -> Table:
     """One figure: a row per scenario, a column per policy that has something to say."""
     grid = results.grid
-    table = Table(title=escape(title.replace("{baseline}", grid.baseline)), title_justify="left", box=box.SIMPLE_HEAD)
+    table = FittedTable(title.replace("{baseline}", grid.baseline), light=True, elsewhere=REPORT)
     is_compared = hasattr(column, "over")
     shown = [p for p in grid.policies if not is_compared or p.name != grid.baseline_of(p.name)]
-    _fill(table, corner, [label(policy) for policy in shown])
+    table.add_names(corner)
+    table.add_figures(*map(label, shown))
     for name, scenario in zip(labels, scenarios, strict=True):
         cells = [column.cell(results, scenario, policy.name) for policy in shown]
         table.add_row(name, *(cell.replace(" [", "\n[") for cell in cells))
@@ -90,8 +93,9 @@ def summary_table(results: Results) -> Table:
     """Differences from the baseline over all scenarios and seeds."""
     grid, layout = results.grid, layout_of(results.grid.kind)
     scenarios = [source.name for source in grid.sources]
-    table = Table(title=f"{layout.summary} over {len(scenarios)} scenarios", title_justify="left")
-    _fill(table, "policy", ["baseline", *(column.title for column in layout.compared)])
+    table = FittedTable(f"{layout.summary} over {len(scenarios)} scenarios", elsewhere=REPORT)
+    table.add_names("policy")
+    table.add_figures("baseline", *(column.title for column in layout.compared))
     for policy in grid.policies:
         cells = [column.over(results, scenarios, policy.name) for column in layout.compared]
         table.add_row(label(policy), grid.baseline_of(policy.name), *cells)
@@ -131,12 +135,6 @@ def remarks(results: Results) -> list[str]:
             if count and (said := grid.kind.unfinished_note(count)):
                 found.append(f"{source.name}, {policy.name}: {said}")
     return found
-
-
-def _fill(table: Table, first: str, others: list[str]) -> None:
-    table.add_column(first, overflow="fold")
-    for title in others:
-        table.add_column(title, justify="right", overflow="fold")
 
 
 def _is_clairvoyant(policy: Any) -> bool:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
 PIPE_WIDTH = 160
-"""Columns when the output is not a terminal, so that no cell is cut."""
+"""Columns when the output is not a terminal, unless the variable COLUMNS asks for more."""
 
 
 class PipeConsole(Console):
@@ -23,7 +23,11 @@ class PipeConsole(Console):
 def console(stderr: bool = False) -> Console:
     """A console that does not wrap tables when its output is piped."""
     made = PipeConsole(stderr=stderr, highlight=False)
-    return made if made.is_terminal else PipeConsole(stderr=stderr, highlight=False, width=PIPE_WIDTH, soft_wrap=True)
+    if made.is_terminal:
+        return made
+    said = os.environ.get("COLUMNS", "")
+    width = max(PIPE_WIDTH, int(said) if said.isdecimal() else 0)
+    return PipeConsole(stderr=stderr, highlight=False, width=width, soft_wrap=True)
 
 
 def progress_bar(*more: ProgressColumn) -> Progress:

@@ -7,6 +7,7 @@ from rich.table import Table
 from ..catalog import SERVERLESS
 from ..grid.experiment import Results
 from ..report.columns import Column, Mean, Ratio
+from ..report.fitted import REPORT, FittedTable
 from ..report.tables import label
 
 HIT, COST = "hit_rate", "cost_usd_per_request"
@@ -31,11 +32,9 @@ def workflows_of(results: Results, scenario: str) -> list[str]:
 
 def _by_workflow(results: Results, title: str, metric: str) -> Table:
     grid = results.grid
-    table = Table(title=title, title_justify="left")
-    for name in ("scenario", "workflow"):
-        table.add_column(name, overflow="fold")
-    for policy in grid.policies:
-        table.add_column(label(policy), justify="right", overflow="fold")
+    table = FittedTable(title, elsewhere=REPORT)
+    table.add_names("scenario", "workflow")
+    table.add_figures(*map(label, grid.policies))
     for source in grid.sources:
         for workflow in workflows_of(results, source.name):
             column = _column(metric, workflow)
