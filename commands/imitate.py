@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from tyro.conf import arg
+from typing import TYPE_CHECKING, Any
 
 from ..agents.recipes.options import ImitateOptions
 from ..bench.catalog import CLUSTER, kind_of
@@ -53,7 +51,7 @@ class Imitate(FolderRun):
     """Go on where the run in --out was interrupted; all other options as they were."""
     data: Path | None = None
     """Data set to copy from, as --data-out wrote it, instead of new episodes of the teacher."""
-    data_out: Annotated[Path | None, arg(aliases=["--save-data"])] = None
+    data_out: Path | None = None
     """Write the data set to this .npz file at the end, too."""
     minari: str = ""
     """Hand the data set to Minari under this name, NAMESPACE/NAME-v0, at the end; it needs every step (see --most)."""

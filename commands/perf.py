@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-from tyro.conf import arg
 
 from ..bench.perf.measure import as_json, machine, measure
 from ..bench.report.fitted import FittedTable
@@ -22,7 +19,7 @@ class Perf:
 
     quick: bool = False
     """Shorter stretches; less steady figures."""
-    json_out: Annotated[Path | None, arg(aliases=["--json"])] = None
+    json_out: Path | None = None
     """Write the readings and machine facts to this file."""
     trace: Path | None = None
     """Measure a cluster on this trace, and nothing else, instead of the built-in worlds of both kinds."""

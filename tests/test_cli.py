@@ -470,7 +470,7 @@ BAD = {
         ("simulate", "tiny", "--jobs-out", "text.txt/jobs.csv"),
         "text.txt/jobs.csv: cannot be written",
     ),
-    "json into no folder": (("perf", "--json", "none/perf.json"), "none/perf.json: cannot be written"),
+    "json into no folder": (("perf", "--json-out", "none/perf.json"), "none/perf.json: cannot be written"),
     "perf without its trace": (("perf", "--trace", "none.csv"), "none.csv: cannot be read"),
     "perf scores": (("perf", "--pm-scores", "scores.csv"), "--pm-scores belongs to --trace"),
     "suite": (("bench", "quik"), "unknown suite or scenario 'quik'; did you mean quick"),
