@@ -162,9 +162,9 @@ def draw_worlds(scenario: Any, bank: str, worlds: int) -> tuple[Any, list[Any]]:
     """(source, the first `worlds` scenarios of a bank of seeds). Raises `InputError`."""
     from .bench.simulate import as_source, build_worlds
     from .envs.forks import refuse_forked
-    from .scenarios.catalog import HELD_OUT, TRAIN, VALIDATION
     from .scenarios.checks import as_whole
     from .scenarios.errors import unknown_name
+    from .scenarios.seeds import HELD_OUT, TRAIN, VALIDATION
 
     refuse_forked()
     ranges = dict(zip(BANKS, (TRAIN, VALIDATION, HELD_OUT), strict=True))

@@ -18,7 +18,8 @@ from ..envs.serverless.mdp.options import ServerlessOptions
 from ..policies.cluster.list_policy import ListPolicy
 from ..scenarios.errors import InputError
 from ..scenarios.serverless.source import windowed
-from .cluster.demonstrations import Follow, MicroStep, demonstrate, obey
+from .cluster.demonstrations import demonstrate
+from .data.steps import Follow, MicroStep, obey
 from .serverless.demonstrations import demonstrate_visits
 
 REAL_CHOICE = 4

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 from ..agents.checkpoints.policies import load_policy, looks_like_path
 from ..envs.metric import Metric
-from ..scenarios.catalog import HELD_OUT, Kind
+from ..scenarios.catalog import Kind
 from ..scenarios.errors import InputError
+from ..scenarios.seeds import HELD_OUT
 from .cluster.kind import ClusterBench
 from .serverless.kind import ServerlessBench
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..scenarios.catalog import HELD_OUT, VALIDATION
 from ..scenarios.errors import InputError
+from ..scenarios.seeds import HELD_OUT, VALIDATION
 from .catalog import find_policy_of, kind_of
 from .grid.experiment import Grid, Results, run_grid, usual_baseline
 from .simulate import as_source

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..scenarios.catalog import find_source
-from ..scenarios.cluster.source import ClusterFiles, check_seed
+from ..scenarios.cluster.source import ClusterFiles
 from ..scenarios.errors import InputError
+from ..scenarios.seeds import check_seed
 from .catalog import KINDS, find_policy_of, kind_of_world
 
 

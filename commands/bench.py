@@ -15,8 +15,8 @@ from ..bench.grid.suite import Suite
 from ..bench.report.html import write_report
 from ..bench.report.tables import show_results
 from ..bench.report.terminal import console
-from ..scenarios.catalog import HELD_OUT
 from ..scenarios.errors import InputError
+from ..scenarios.seeds import HELD_OUT
 from .arguments import FileArgs, PlatformArgs
 from .grid_run import run_shown
 from .named import PoliciesOption, ScenariosOption, TracesOption, items, scenarios_of, suite_or_scenarios

@@ -17,8 +17,9 @@ from ..bench.report.html import write_report
 from ..bench.report.judgement import Judgement, seed_groups
 from ..bench.report.tables import remarks
 from ..bench.report.terminal import console, note
-from ..scenarios.catalog import HELD_OUT, find_source
+from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
+from ..scenarios.seeds import HELD_OUT
 from .grid_run import run_shown
 from .named import ScenariosOption, is_scenario, items, scenarios_of
 

@@ -60,7 +60,7 @@ class Imitate(FolderRun):
     def run(self) -> None:
         """Record, imitate, and compare with the teacher on validation worlds."""
         require_learn()
-        from ..agents.data.dataset import load_dataset
+        from ..agents.data.dataset_file import load_dataset
         from ..agents.data.minari_export import episodes_of, export_minari
         from ..agents.recipes.dagger import DATA, run_imitation
 

@@ -16,7 +16,8 @@ from ..policies.cluster.catalog import ALIASES, ORDERS, PLACEMENTS
 from ..policies.cluster.policy import Information
 from ..policies.serverless.catalog import SCHEDULERS
 from ..policies.serverless.catalog import knobs as scheduler_knobs
-from ..scenarios.catalog import HELD_OUT, SCENARIOS, TRAIN, VALIDATION, Entry, ServerlessEntry, find_source, knobs
+from ..scenarios.catalog import SCENARIOS, Entry, ServerlessEntry, find_source, knobs
+from ..scenarios.seeds import HELD_OUT, TRAIN, VALIDATION
 
 PROSE = ("about", "knobs and defaults", "rule and source", "definition", "use")
 """Columns of words."""

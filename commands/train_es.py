@@ -26,8 +26,8 @@ from .folder_run import TEACHERS, USUAL_SCENARIO, FolderRun, require_learn
 from .named import ScenariosOption, Words, scenarios_of
 
 if TYPE_CHECKING:
+    from ..agents.cluster.es_run import IndexRun
     from ..agents.recipes.es import Generation
-    from ..agents.recipes.es_run import IndexRun
 
 
 def _help(name: str, about: str) -> Any:
@@ -102,7 +102,7 @@ class TrainEs(FolderRun):
 
     def _run(self) -> IndexRun | EsgRun:
         """What is trained: by the kind of the scenarios."""
-        from ..agents.recipes.es_run import IndexRun
+        from ..agents.cluster.es_run import IndexRun
 
         names = scenarios_of(self.words, self.scenarios) or [USUAL_SCENARIO]
         sources: list[Any] = [find_source(name) for name in names]

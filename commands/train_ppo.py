@@ -20,8 +20,9 @@ from ..bench.report.judgement import Judgement
 from ..bench.report.terminal import console, note, progress_bar
 from ..envs.cluster.mdp.options import EnvOptions
 from ..envs.serverless.mdp.options import ServerlessOptions
-from ..scenarios.catalog import VALIDATION, find_source
+from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
+from ..scenarios.seeds import VALIDATION
 from .folder_run import TEACHERS, USUAL_SCENARIO, FolderRun, require_learn
 from .named import ScenarioOption, Word, one_scenario
 from .train_es import TrainEs

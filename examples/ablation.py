@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from varigym.agents.checkpoints.policies import load_policy
+from varigym.agents.cluster.es_run import IndexRun
 from varigym.agents.recipes.es import EsOptions
-from varigym.agents.recipes.es_run import IndexRun, complete_es
+from varigym.agents.recipes.es_run import complete_es
 from varigym.bench.grid.experiment import Grid, Results, run_grid
 from varigym.bench.grid.provenance import commit
 from varigym.bench.grid.stats import spread_interval
 from varigym.bench.report.columns import pairs, with_bounds
-from varigym.scenarios.catalog import HELD_OUT
+from varigym.scenarios.seeds import HELD_OUT
 
 FULL = "full"
 VARIANTS: Mapping[str, Mapping[str, Any]] = {

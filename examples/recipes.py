@@ -15,9 +15,10 @@ import varigym
 from rich.console import Console
 from varigym.agents.checkpoints.checkpoint import load_checkpoint
 from varigym.agents.checkpoints.policies import load_policy
+from varigym.agents.cluster.es_run import IndexRun
 from varigym.agents.recipes.dagger import complete_imitation
 from varigym.agents.recipes.es import EsOptions
-from varigym.agents.recipes.es_run import IndexRun, complete_es
+from varigym.agents.recipes.es_run import complete_es
 from varigym.agents.recipes.options import ImitateOptions, PpoOptions
 from varigym.agents.recipes.ppo import complete_ppo
 from varigym.agents.serverless.es_run import OPTIONS, EsgRun
@@ -27,7 +28,8 @@ from varigym.bench.grid.provenance import commit
 from varigym.bench.report.judgement import Judgement
 from varigym.commands.train_ppo import classroom
 from varigym.policies.serverless.esg.esg import Esg
-from varigym.scenarios.catalog import HELD_OUT, find_source
+from varigym.scenarios.catalog import find_source
+from varigym.scenarios.seeds import HELD_OUT
 from varigym.scenarios.serverless.source import ServerlessSynthetic
 
 

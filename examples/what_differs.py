@@ -22,7 +22,7 @@ from varigym.envs.cluster.dynamics import advance, apply_plan, initial_state, is
 from varigym.envs.cluster.state import FREE
 from varigym.envs.cluster.view import View, observe
 from varigym.policies.cluster.index_net import LearnedIndex
-from varigym.scenarios.catalog import HELD_OUT
+from varigym.scenarios.seeds import HELD_OUT
 
 LOADS = (1.0, 2.0, 4.0)
 """Demand of all active jobs over the GPUs: where a group of states ends."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from .cluster.source import LAST_SEED, ClusterPlatform, ClusterSynthetic, Source
+from .cluster.source import ClusterPlatform, ClusterSynthetic, Source
 from .cluster.tiny import TinyCluster
 from .cluster.variability.scores import Variability
 from .cluster.workloads import SiaPhilly, Synergy
@@ -18,20 +18,6 @@ from .serverless.profiles.measured import MeasuredProfiles
 from .serverless.shapes import CLASSIFIERS, ESG, FORK_JOIN
 from .serverless.source import ServerlessPlatform, ServerlessSource, ServerlessSynthetic
 from .serverless.tiny import tiny_serverless
-
-
-@dataclass(frozen=True)
-class Seeds:
-    """A range of seeds, first to last."""
-
-    first: int
-    last: int
-    use: str
-
-
-TRAIN = Seeds(0, 99_999, "train: learners fit on these, and schedulers may know their jobs as history")
-VALIDATION = Seeds(100_000, 199_999, "validation: every choice is made on these")
-HELD_OUT = Seeds(200_000, LAST_SEED, "held-out: reported results come from these alone")
 
 
 class Kind(StrEnum):

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from varigym.agents.checkpoints.checkpoint import load_checkpoint
+from varigym.agents.cluster.es_run import IndexRun
 from varigym.agents.recipes.es import EsOptions
-from varigym.agents.recipes.es_run import IndexRun
 from varigym.agents.serverless.es_run import OPTIONS, EsgRun
 from varigym.cli import main
 from varigym.scenarios.errors import InputError

@@ -19,8 +19,8 @@ from ...envs.cluster.world import bucket
 from ...policies.cluster.index_net import HIDDEN, LearnedIndex, untrained
 from ...policies.cluster.list_policy import ListPolicy
 from ...policies.cluster.list_program import ListData
-from ...scenarios.catalog import TRAIN, VALIDATION
 from ...scenarios.cluster.source import ClusterSynthetic
+from ...scenarios.seeds import TRAIN, VALIDATION
 from ..recipes.es import EsOptions, Floats, Weights, train_seeds
 from .index_parts import mask_without
 

@@ -13,8 +13,7 @@ from gymnasium import spaces
 
 from ...scenarios.errors import InputError
 from ..checkpoints.files import shown
-from .dataset import Dataset, Endings
-from .dataset_checks import MASK
+from .dataset import MASK, Dataset, Endings
 
 NEEDED = ("minari", "h5py", "PIL")
 INSTALL = "data sets of Minari need it; install it with: pip install 'varigym[offline]'"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ...envs.faces.gym import SchedulingEnv
-from ..cluster.demonstrations import MicroStep
+from ..data.steps import MicroStep
 from ..networks.torch_networks import scorer_for
 from .fitting import CHUNK, Fit, FitOptions, tensors
 

@@ -16,20 +16,25 @@ import numpy as np
 import torch
 from torch import nn
 
-from ...scenarios.catalog import TRAIN, VALIDATION
 from ...scenarios.errors import InputError
+from ...scenarios.seeds import TRAIN, VALIDATION
 from ..checkpoints.checkpoint import Checkpoint, Training
 from ..checkpoints.policies import scorer_checkpoint
-from ..data.dataset import Dataset, joined, load_dataset, record, refuse_unlike, save_dataset
+from ..data.dataset import Dataset, joined, refuse_unlike
+from ..data.dataset_file import load_dataset, save_dataset
 from ..data.minari_export import episodes_of
+from ..data.recording import record
 from ..networks.jax_networks import arrays_of
 from ..networks.torch_networks import scorer_for
 from ..runs.folder import RunFolder, Saved
+from ..runs.scalars import scalars
 from ..task import Classroom
 from .fitting import Fit, FitOptions, soft_targets, watch
 from .options import ImitateOptions
 
 RECIPE = "imitate"
+LOGGED = ("loss", "agreement", "entropy", "steps_per_s", "steps")
+"""Figures of an epoch in TensorBoard."""
 DATA = "data.npz"
 LEAST_BATCH = 8
 """States of a gradient step, however few there are."""
@@ -90,7 +95,7 @@ def _imitate(
     network = scorer_for(kind.process, options.width)
     if saved:
         _load(network, saved)
-    log = _scalars(folder.logs, saved.done if saved else 0)
+    log = scalars(folder.logs, saved.done if saved else 0)
     made: Checkpoint | None = None
     for number in range(saved.done // options.epochs if saved else 0, options.dagger + 1):
         if len(data.seeds) < shown + number * options.episodes:
@@ -105,7 +110,7 @@ def _imitate(
             made = scorer_checkpoint(kind, arrays_of(network), _training(room, options, epoch))
             total = (options.dagger + 1) * options.epochs
             folder.save(Saved(epoch.number, total, fit.arrays(), {"shown": shown}), made)
-            log(epoch)
+            log(epoch.number, {f"imitate/{name}": getattr(epoch, name) for name in LOGGED})
             report(epoch)
     if made is None:
         raise InputError(f"{folder.path}: no epoch is left to run")
@@ -185,17 +190,3 @@ def _training(room: Classroom, options: ImitateOptions, epoch: Epoch) -> Trainin
     figures = {"loss": epoch.loss, "validation_agreement": epoch.agreement, "validation_entropy": epoch.entropy}
     notes = {"epochs_done": epoch.number, "steps": epoch.steps} | {n: v for n, v in figures.items() if np.isfinite(v)}
     return Training(RECIPE, asdict(options), (room.source.name,), (options.seed,), room.teacher.name, notes)
-
-
-def _scalars(logs: Path, done: int) -> Callable[[Epoch], None]:
-    """Writes an epoch's figures to TensorBoard files; those of an earlier run beyond `done` go."""
-    from torch.utils.tensorboard import SummaryWriter
-
-    writer = SummaryWriter(str(logs), purge_step=done + 1)
-
-    def write(epoch: Epoch) -> None:
-        for name in ("loss", "agreement", "entropy", "steps_per_s", "steps"):
-            writer.add_scalar(f"imitate/{name}", getattr(epoch, name), epoch.number)
-        writer.flush()
-
-    return write

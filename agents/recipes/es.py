@@ -22,10 +22,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...scenarios.catalog import TRAIN
 from ...scenarios.checks import as_whole, check_number
 from ...scenarios.errors import InputError
-from .es_log import scalars
+from ...scenarios.seeds import TRAIN
+from ..runs.scalars import scalars
 
 Floats = NDArray[np.float64]
 Weights = dict[str, NDArray[np.float32]]
@@ -132,6 +132,17 @@ class Generation:
     validation: Mapping[str, float] | None
     """Where this generation was followed by a look at the validation worlds."""
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """What TensorBoard is told."""
+        return {
+            "es/fitness_mean": float(self.fitness.mean()),
+            "es/fitness_sd": float(self.fitness.std()),
+            "es/step": self.step,
+            "es/episodes_per_s": self.episodes_per_s,
+            **{f"validation/{name}": value for name, value in (self.validation or {}).items()},
+        }
+
 
 def train_es(
     task: Task,
@@ -160,7 +171,7 @@ def train_es(
         generation = Generation(state, fitness, _distance(before.weights, state.weights), rate, validation)
         report(generation)
         if log:
-            log(generation)
+            log(state.generation, generation.figures)
     return state
 
 

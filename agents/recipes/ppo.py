@@ -22,8 +22,8 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.utils import set_random_seed
 from torch import Tensor, nn
 
-from ...scenarios.catalog import TRAIN
 from ...scenarios.errors import InputError
+from ...scenarios.seeds import TRAIN
 from ..checkpoints.checkpoint import Checkpoint, Training
 from ..checkpoints.policies import scorer_checkpoint
 from ..checkpoints.torch_weights import load_weights, network_of

@@ -18,8 +18,8 @@ from ...envs.serverless.episode import FIRST_PLACES, MORE_PLACES, THREADS, Progr
 from ...policies.serverless.esg.esg import Esg
 from ...policies.serverless.esg.learned import HIDDEN, LearnedData, LearnedEsg, untrained
 from ...policies.serverless.esg.levers import Lever
-from ...scenarios.catalog import TRAIN, VALIDATION
 from ...scenarios.errors import InputError
+from ...scenarios.seeds import TRAIN, VALIDATION
 from ...scenarios.serverless.scenario import ServerlessScenario
 from ...scenarios.serverless.source import ServerlessSynthetic
 from ..recipes.es import EsOptions, Floats, Weights, train_seeds

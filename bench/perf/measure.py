@@ -20,9 +20,9 @@ from ...envs.cluster.bank import Bank, make_bank, pick
 from ...envs.cluster.episode import run_episodes
 from ...envs.cluster.state import World
 from ...policies.cluster.catalog import find_policy
-from ...scenarios.catalog import HELD_OUT
 from ...scenarios.cluster.scenario import ClusterScenario
 from ...scenarios.cluster.source import Source
+from ...scenarios.seeds import HELD_OUT
 from ..grid.provenance import commit, version
 from ..serverless.perf import serverless_readings
 from ..serverless.perf_lanes import lane_readings

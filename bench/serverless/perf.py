@@ -18,7 +18,8 @@ from ...envs.serverless.view import Decision, View, observe
 from ...envs.serverless.world import rows
 from ...policies.serverless.catalog import find_scheduler
 from ...policies.serverless.esg.scoring import EsgData, choose
-from ...scenarios.catalog import HELD_OUT, find_serverless
+from ...scenarios.catalog import find_serverless
+from ...scenarios.seeds import HELD_OUT
 from ..perf.timing import Reading, rate
 
 SETTING, POLICY = "relaxed-heavy", "esg"

@@ -21,7 +21,8 @@ from ...envs.serverless.view import observe
 from ...envs.serverless.world import rows
 from ...policies.serverless.catalog import find_scheduler
 from ...policies.serverless.policy import Scheduler
-from ...scenarios.catalog import TRAIN, find_serverless
+from ...scenarios.catalog import find_serverless
+from ...scenarios.seeds import TRAIN
 from ...scenarios.serverless.source import windowed
 from ..perf.stepping import LANES, THREADS, host_stepped_rate, in_own_process, single_rate
 from ..perf.timing import Reading

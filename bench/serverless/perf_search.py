@@ -11,7 +11,8 @@ from ...envs.serverless.bank import make_bank
 from ...policies.serverless.esg.search import Search
 from ...policies.serverless.paths import PathSpace
 from ...policies.serverless.tables import PlatformTables, platform_tables
-from ...scenarios.catalog import HELD_OUT, find_serverless
+from ...scenarios.catalog import find_serverless
+from ...scenarios.seeds import HELD_OUT
 from ..perf.timing import Reading
 
 WORLDS = {

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..checks import as_member, as_whole, check_number
 from ..errors import InputError, unknown_name
+from ..seeds import rng_of
 from ..types import Floats
 from .scenario import ClusterScenario, Compat, Jobs, as_compat, with_tracked
 from .traces.models import MODELS, Model
@@ -23,7 +24,6 @@ from .workloads import Workload
 LOCALITY_PENALTY = 1.7
 """Default of PAL's public simulator, the same for every class; the paper's per-class table is not public."""
 MOST_GPUS = 16_384
-LAST_SEED = 2**31 - 1
 STREAM_JOBS = 640
 """Jobs streamed behind a trace under `artifact`, at first; doubled where an episode outlasts them."""
 
@@ -99,16 +99,16 @@ class ClusterSynthetic:
         """Jobs, scores and profile of `seed`; a knob that changes leaves the other draws as they are."""
         compat = self.platform.compat
         kind = Kind.PER_RUN if compat is Compat.ARTIFACT else Kind.PER_GPU
-        jobs = self.workload.draw(_rng(seed, _JOBS), self.platform.gpus, compat)
-        truth = draw_scores(self.variability, self.platform.gpus, kind, _rng(seed, _SCORES))
-        redrawn = draw_scores(self.variability, self.platform.gpus, kind, _rng(seed, _REDRAWN))
-        bins = profile(truth, redrawn, self.variability, compat, _rng(seed, _PROFILE))
+        jobs = self.workload.draw(rng_of(seed, _JOBS), self.platform.gpus, compat)
+        truth = draw_scores(self.variability, self.platform.gpus, kind, rng_of(seed, _SCORES))
+        redrawn = draw_scores(self.variability, self.platform.gpus, kind, rng_of(seed, _REDRAWN))
+        bins = profile(truth, redrawn, self.variability, compat, rng_of(seed, _PROFILE))
         return assemble(self.name, self.platform, jobs, CLASSES, truth, bins)
 
     def history(self) -> Jobs:
         """All jobs of the train seeds."""
         draws = [
-            self.workload.draw(_rng(seed, _JOBS), self.platform.gpus, self.platform.compat)
+            self.workload.draw(rng_of(seed, _JOBS), self.platform.gpus, self.platform.compat)
             for seed in range(self.train_seeds)
         ]
         return Jobs(**{f.name: np.concatenate([getattr(jobs, f.name) for jobs in draws]) for f in fields(Jobs)})
@@ -190,15 +190,15 @@ class ClusterFiles:
         kind = Kind.PER_RUN if compat is Compat.ARTIFACT else Kind.PER_GPU
         if self.pm_runs:
             classes = tuple(sorted(name for name, _ in self.pm_runs))
-            rng = _rng(seed, _SCORES)
+            rng = rng_of(seed, _SCORES)
             pools = [read_pm_runs(path)[0 if kind is Kind.PER_RUN else 1] for _, path in sorted(self.pm_runs)]
             truth = np.stack([rng.choice(pool, size=gpus) for pool in pools])
-            redrawn = np.stack([_rng(seed, _REDRAWN).choice(pool, size=gpus) for pool in pools])
+            redrawn = np.stack([rng_of(seed, _REDRAWN).choice(pool, size=gpus) for pool in pools])
         else:
             classes = CLASSES
-            truth = draw_scores(self.variability, gpus, kind, _rng(seed, _SCORES))
-            redrawn = draw_scores(self.variability, gpus, kind, _rng(seed, _REDRAWN))
-        return classes, truth, profile(truth, redrawn, self.variability, compat, _rng(seed, _PROFILE))
+            truth = draw_scores(self.variability, gpus, kind, rng_of(seed, _SCORES))
+            redrawn = draw_scores(self.variability, gpus, kind, rng_of(seed, _REDRAWN))
+        return classes, truth, profile(truth, redrawn, self.variability, compat, rng_of(seed, _PROFILE))
 
     def _remark(self, remarks: list[str]) -> None:
         self.remarks.extend(remark for remark in remarks if remark not in self.remarks)
@@ -252,14 +252,3 @@ def _range(name: str, value: tuple[int, int]) -> tuple[int, int]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InputError(f"{name} = {value!r}; legal: (first, last), such as (0, 159)")
     return as_whole(f"first of {name}", value[0], 0), as_whole(f"last of {name}", value[1], 0)
-
-
-def check_seed(seed: int) -> None:
-    """Raises `InputError` for a seed outside the range of the seed table."""
-    if not 0 <= seed <= LAST_SEED:
-        raise InputError(f"seed = {seed}; legal: 0 to {LAST_SEED}")
-
-
-def _rng(seed: int, purpose: int) -> np.random.Generator:
-    check_seed(seed)
-    return np.random.default_rng([seed, purpose])

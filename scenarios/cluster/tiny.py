@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
+from ..seeds import check_seed
 from .scenario import ClusterScenario, Jobs
-from .source import ClusterPlatform, assemble, check_seed
+from .source import ClusterPlatform, assemble
 from .variability.quantiles import CLASSES
 from .workloads import Tiny
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..checks import check_number, check_whole
-from ..cluster.source import check_seed
 from ..errors import InputError, unknown_name
+from ..seeds import rng_of
 from ..types import Floats, Ints
 from .arrivals import Arrivals
 from .configs import ConfigGrid
@@ -126,7 +126,7 @@ class ServerlessSynthetic:
         """Requests and noise of `seed`; a knob that changes leaves the other draws as they are."""
         functions = tuple(self.profiles.function(name) for name in function_names(self.shapes))
         workflows = promise(self.shapes, functions, self.platform.slo_factor)
-        arrival_ms, workflow = self.arrivals.draw(_rng(seed, _GAPS), _rng(seed, _MIX), len(workflows))
+        arrival_ms, workflow = self.arrivals.draw(rng_of(seed, _GAPS), rng_of(seed, _MIX), len(workflows))
         requests = noisy_requests(arrival_ms, workflow, workflows, self.arrivals.window_ms, self.noise, seed)
         return assemble(
             self.name,
@@ -168,7 +168,7 @@ def noisy_requests(
 ) -> Requests:
     """Requests with the noise of `seed`; factor (r, s) is the same however many requests follow."""
     stages = max(shape.stages for shape in workflows)
-    factors = noise.draw(_rng(seed, _NOISE), _rng(seed, _STRAGGLERS), len(arrival_ms), stages)
+    factors = noise.draw(rng_of(seed, _NOISE), rng_of(seed, _STRAGGLERS), len(arrival_ms), stages)
     return make_requests(arrival_ms, workflow, window_ms, factors)
 
 
@@ -203,8 +203,3 @@ def assemble(
         scan=platform.scan,
         locality=platform.locality,
     )
-
-
-def _rng(seed: int, purpose: int) -> np.random.Generator:
-    check_seed(seed)
-    return np.random.default_rng([seed, purpose])

@@ -22,7 +22,8 @@ from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.esg.learned import LearnedEsg
 from varigym.policies.serverless.esg.learned import untrained as untrained_esg
 from varigym.policies.serverless.policy import Scheduler
-from varigym.scenarios.catalog import HELD_OUT, find_serverless, find_source
+from varigym.scenarios.catalog import find_serverless, find_source
+from varigym.scenarios.seeds import HELD_OUT
 
 pytestmark = pytest.mark.skipif(
     not version("jaxlib").startswith("0.10.") or jax.default_backend() != "cpu",

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from varigym.scenarios.catalog import CLUSTER, HELD_OUT, TRAIN, VALIDATION, find_scenario, find_serverless, knobs
+from varigym.scenarios.catalog import CLUSTER, find_scenario, find_serverless, knobs
 from varigym.scenarios.cluster.scenario import ClusterScenario, Compat, make_jobs, with_tracked
 from varigym.scenarios.cluster.source import Source
 from varigym.scenarios.errors import InputError
+from varigym.scenarios.seeds import HELD_OUT, TRAIN, VALIDATION
 
 Change = Callable[[ClusterScenario], ClusterScenario]
 

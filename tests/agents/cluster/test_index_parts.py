@@ -11,9 +11,10 @@ import pytest
 import varigym
 from varigym.agents.checkpoints.checkpoint import STATE, load_checkpoint
 from varigym.agents.cluster import objective as index_es
+from varigym.agents.cluster.es_run import IndexRun
 from varigym.agents.cluster.index_parts import FACTS, OUTPUT, mask_without
 from varigym.agents.recipes.es import EsOptions, Generation, Weights
-from varigym.agents.recipes.es_run import IndexRun, complete_es, run_es
+from varigym.agents.recipes.es_run import complete_es, run_es
 from varigym.policies.cluster.index_features import FEATURES, NAMES
 from varigym.policies.cluster.index_net import LearnedIndex
 from varigym.scenarios.errors import InputError

@@ -16,7 +16,9 @@ import pytest
 from classrooms import room
 from hypothesis import given
 from hypothesis import strategies as st
-from varigym.agents.data.dataset import COLUMNS, Dataset, joined, load_dataset, record, save_dataset
+from varigym.agents.data.dataset import COLUMNS, Dataset, joined
+from varigym.agents.data.dataset_file import load_dataset, save_dataset
+from varigym.agents.data.recording import record
 from varigym.scenarios.errors import InputError
 
 
@@ -136,7 +138,7 @@ def test_files_that_are_none_are_refused(file: Path, tmp_path: Path, arrays: dic
 def test_a_file_that_claims_to_be_huge_is_not_unpacked(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("varigym.agents.data.dataset.MOST_BYTES", 1000)
+    monkeypatch.setattr("varigym.agents.data.dataset_file.MOST_BYTES", 1000)
     with pytest.raises(InputError, match="bytes of arrays; legal: at most 1,000"):
         load_dataset(file)
 

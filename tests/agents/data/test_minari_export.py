@@ -10,8 +10,10 @@ import minari
 import numpy as np
 import pytest
 from classrooms import room
-from varigym.agents.data.dataset import Dataset, joined, load_dataset, record, save_dataset
+from varigym.agents.data.dataset import Dataset, joined
+from varigym.agents.data.dataset_file import load_dataset, save_dataset
 from varigym.agents.data.minari_export import export_minari
+from varigym.agents.data.recording import record
 from varigym.scenarios.errors import InputError
 
 ID = "varigym/small-v0"

@@ -12,7 +12,8 @@ import torch
 from classrooms import room
 from varigym.agents.checkpoints.checkpoint import load_checkpoint
 from varigym.agents.checkpoints.policies import load_policy
-from varigym.agents.data.dataset import load_dataset, record
+from varigym.agents.data.dataset_file import load_dataset
+from varigym.agents.data.recording import record
 from varigym.agents.recipes import dagger
 from varigym.agents.recipes.dagger import DATA, Epoch, complete_imitation, run_imitation
 from varigym.agents.recipes.fitting import loss_of, soft_targets

@@ -12,8 +12,9 @@ import varigym
 from varigym.agents.checkpoints.checkpoint import STATE, load_checkpoint
 from varigym.agents.checkpoints.policies import load_policy
 from varigym.agents.cluster import objective as index_es
+from varigym.agents.cluster.es_run import IndexRun
 from varigym.agents.recipes.es import EsOptions, Generation
-from varigym.agents.recipes.es_run import IndexRun, run_es
+from varigym.agents.recipes.es_run import run_es
 from varigym.scenarios.errors import InputError
 
 OPTIONS = EsOptions(generations=4, pairs=2, worlds=1, averaged=0.5, learning_rate=0.03, seed=5)

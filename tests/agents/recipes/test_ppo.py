@@ -14,7 +14,7 @@ from classrooms import room
 from varigym.agents.checkpoints.checkpoint import load_checkpoint
 from varigym.agents.checkpoints.policies import load_policy
 from varigym.agents.checkpoints.torch_weights import network_of
-from varigym.agents.data.dataset import record
+from varigym.agents.data.recording import record
 from varigym.agents.recipes import ppo
 from varigym.agents.recipes.dagger import run_imitation
 from varigym.agents.recipes.expert_units import AgainstExpert, units_of

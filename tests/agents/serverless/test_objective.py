@@ -32,8 +32,9 @@ from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.esg.esg import Esg
 from varigym.policies.serverless.esg.learned import LearnedEsg, untrained
 from varigym.policies.serverless.esg.levers import GAIN, Lever
-from varigym.scenarios.catalog import VALIDATION, find_serverless
+from varigym.scenarios.catalog import find_serverless
 from varigym.scenarios.errors import InputError
+from varigym.scenarios.seeds import VALIDATION
 from varigym.scenarios.serverless.source import ServerlessSynthetic
 
 SMALL = EsOptions(generations=3, pairs=2, worlds=2, averaged=0.5, seed=5)

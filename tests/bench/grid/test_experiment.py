@@ -18,10 +18,11 @@ from varigym.envs.cluster.metrics import METRICS, metrics_of
 from varigym.envs.cluster.world import horizon_round
 from varigym.policies.cluster.catalog import find_policy
 from varigym.policies.cluster.policy import Information, Policy
-from varigym.scenarios.catalog import HELD_OUT, find_scenario
+from varigym.scenarios.catalog import find_scenario
 from varigym.scenarios.cluster.scenario import Compat
 from varigym.scenarios.cluster.source import ClusterFiles, ClusterPlatform
 from varigym.scenarios.errors import InputError
+from varigym.scenarios.seeds import HELD_OUT
 
 POLICIES = ("fifo+packed+sticky", "fifo+pal", "srtf+pal")
 SEEDS = (200_000, 200_001)

@@ -10,7 +10,8 @@ from varigym.bench.serverless.perf_search import CASES, WORLDS, SearchCase, time
 from varigym.envs.serverless.bank import make_bank
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.tables import PlatformTables, platform_tables
-from varigym.scenarios.catalog import HELD_OUT, find_serverless
+from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.seeds import HELD_OUT
 
 
 @pytest.fixture(scope="module")

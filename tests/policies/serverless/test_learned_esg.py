@@ -41,8 +41,9 @@ from varigym.policies.serverless.esg.levers import (
 )
 from varigym.policies.serverless.esg.scoring import choose as choose_esg
 from varigym.policies.serverless.esg.scoring import target
-from varigym.scenarios.catalog import HELD_OUT, find_serverless
+from varigym.scenarios.catalog import find_serverless
 from varigym.scenarios.errors import InputError
+from varigym.scenarios.seeds import HELD_OUT
 from varigym.scenarios.serverless.scenario import ServerlessScenario
 from varigym.scenarios.serverless.source import ServerlessSynthetic
 

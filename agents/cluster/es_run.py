@@ -1,0 +1,75 @@
+"""The learned index as a run in a folder (`recipes.es_run.run_es`): the scenario, the expert, the search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...policies.cluster.index_net import HIDDEN, LearnedIndex
+from ...policies.cluster.list_policy import ListPolicy
+from ...scenarios.checks import check_whole
+from ...scenarios.cluster.source import ClusterSynthetic
+from ...scenarios.errors import InputError
+from ..checkpoints.checkpoint import Checkpoint
+from ..checkpoints.policies import index_checkpoint
+from ..recipes.es import EsOptions, EsState, Weights, masked
+from ..recipes.es_run import RECIPE, training_of
+from .objective import IndexTask
+
+
+@dataclass(frozen=True)
+class IndexRun:
+    """What is trained, from whom, on which worlds. Raises `InputError` for what does not fit together."""
+
+    source: ClusterSynthetic
+    expert: ListPolicy
+    options: EsOptions = EsOptions()
+    hidden: int = HIDDEN
+    validation_worlds: int = 64
+    init: LearnedIndex | None = None
+    """A learned index to begin with, instead of the expert as it is."""
+    frozen: tuple[str, ...] = ()
+    """Parts of the network that stay at zero, to see what they are worth (see `index_parts`)."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.expert, ListPolicy):
+            name = getattr(self.expert, "name", self.expert)
+            raise InputError(f"teacher '{name}' is learned itself; legal: ORDER+PLACEMENT; to go on from it: init")
+        check_whole("hidden", self.hidden, 1, 1024)
+        check_whole("validation_worlds", self.validation_worlds, 1, 10_000)
+        self.task.start(0)
+        LearnedIndex(self.expert, self.start)  # refuses an expert that sees more
+        if self.init is not None and self.init.expert.name != self.expert.name:
+            raise InputError(f"init is an index over {self.init.expert.name}; legal: one over {self.expert.name}")
+        if self.init is not None and self.init.weights["b1"].size != self.hidden:
+            raise InputError(f"init has {self.init.weights['b1'].size} hidden units, not {self.hidden}")
+
+    @property
+    def task(self) -> IndexTask:
+        """What is searched."""
+        return IndexTask(self.source, self.expert, self.hidden, self.validation_worlds, self.frozen)
+
+    @property
+    def start(self) -> Weights:
+        """Weights before the first generation."""
+        start = dict(self.init.weights) if self.init else self.task.start(self.options.seed)
+        return masked(start, self.task.mask)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that shapes what comes out, in words."""
+        return {
+            "recipe": RECIPE,
+            "scenario": self.source.name,
+            "teacher": self.expert.name,
+            "hidden": self.hidden,
+            "init": self.init.name if self.init else "",
+            **asdict(self.options),
+            **({"frozen": ", ".join(self.frozen)} if self.frozen else {}),  # a run of all weights is asked as ever
+        }
+
+    def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
+        """The policy that the search has come to."""
+        training = training_of(self.asked, (self.source.name,), state, validation)
+        return index_checkpoint(self.expert, state.result, training)
