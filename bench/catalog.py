@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..agents.checkpoints.policies import load_policy, looks_like_path
-from ..envs.metric import Metric
+from ..envs.metric_type import Metric
 from ..scenarios.catalog import Kind
 from ..scenarios.errors import InputError
 from ..scenarios.seeds import HELD_OUT

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..bench.perf.measure import as_json, machine, measure
+from ..bench.perf.measurements import as_json, machine, measure
 from ..bench.report.fitted import FittedTable
 from ..bench.report.outputs import refuse_unwritable, write_text
 from ..bench.report.terminal import console

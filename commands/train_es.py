@@ -17,8 +17,8 @@ from ..agents.serverless.es_run import OPTIONS, EsgRun
 from ..bench.catalog import CLUSTER, find_policy_of, kind_of
 from ..bench.report.terminal import console, note, progress_bar
 from ..policies.cluster.index_net import LearnedIndex
-from ..policies.serverless.esg.esg import Esg
 from ..policies.serverless.esg.learned import LearnedEsg
+from ..policies.serverless.esg.replanning import Esg
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
 from ..scenarios.serverless.source import ServerlessSynthetic

@@ -21,8 +21,8 @@ from varigym.agents.cluster.es_run import IndexRun
 from varigym.agents.recipes.es import EsOptions
 from varigym.agents.recipes.es_run import complete_es
 from varigym.bench.grid.experiment import Grid, Results, run_grid
+from varigym.bench.grid.intervals import spread_interval
 from varigym.bench.grid.provenance import commit
-from varigym.bench.grid.stats import spread_interval
 from varigym.bench.report.columns import pairs, with_bounds
 from varigym.scenarios.seeds import HELD_OUT
 

@@ -13,7 +13,7 @@ import tyro
 import varigym  # registers the environments
 from varigym.agents.recipes.bc import CloneOptions, act, agreement, clone, collect
 from varigym.agents.serverless.demonstrations import demonstrate_visits
-from varigym.bench.grid.stats import difference_interval, ratio_interval
+from varigym.bench.grid.intervals import difference_interval, ratio_interval
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from varigym.bench.grid.experiment import Grid, run_grid
 from varigym.bench.grid.provenance import commit
 from varigym.bench.report.judgement import Judgement
 from varigym.commands.train_ppo import classroom
-from varigym.policies.serverless.esg.esg import Esg
+from varigym.policies.serverless.esg.replanning import Esg
 from varigym.scenarios.catalog import find_source
 from varigym.scenarios.seeds import HELD_OUT
 from varigym.scenarios.serverless.source import ServerlessSynthetic

@@ -17,7 +17,7 @@ from sb3_contrib import MaskablePPO
 from varigym.agents.recipes.time_baseline import TimeBaseline
 from varigym.agents.serverless.score_policy import ScorePolicy, score_kwargs
 from varigym.agents.vec_env import ServerlessGpuVecEnv
-from varigym.bench.grid.stats import difference_interval, mean_interval
+from varigym.bench.grid.intervals import difference_interval, mean_interval
 from varigym.envs.serverless.mdp.options import ServerlessOptions
 from varigym.registration import make_serverless_bank
 

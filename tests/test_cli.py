@@ -345,7 +345,7 @@ def test_perf_measures_beside_machine_facts(
 ) -> None:
     """With the rates of environments, most of what takes long, given or measured."""
     if rates:
-        monkeypatch.setattr("varigym.bench.perf.measure.cluster_rates", lambda *given: rates)
+        monkeypatch.setattr("varigym.bench.perf.measurements.cluster_rates", lambda *given: rates)
     assert run("perf", "--quick", "--json-out", "perf.json", "--trace", "trace.csv", *SMALL) == 0
     printed = capsys.readouterr().out
     found = json.loads(Path("perf.json").read_text())

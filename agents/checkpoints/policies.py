@@ -19,8 +19,8 @@ from ...policies.cluster.catalog import find_policy
 from ...policies.cluster.index_net import LearnedIndex, Weights
 from ...policies.cluster.list_policy import ListPolicy
 from ...policies.serverless.catalog import find_scheduler
-from ...policies.serverless.esg.esg import Esg
 from ...policies.serverless.esg.learned import LearnedEsg
+from ...policies.serverless.esg.replanning import Esg
 from ...scenarios.catalog import Kind
 from ...scenarios.errors import InputError
 from ..networks.actors import ClusterActor, ServerlessActor

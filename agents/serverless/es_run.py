@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from ...policies.serverless.esg.esg import Esg
 from ...policies.serverless.esg.learned import HIDDEN, LearnedEsg
+from ...policies.serverless.esg.replanning import Esg
 from ...scenarios.checks import check_whole
 from ...scenarios.errors import InputError
 from ...scenarios.serverless.source import ServerlessSynthetic

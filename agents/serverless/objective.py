@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ...envs.serverless.bank import Bank, make_bank, padded
 from ...envs.serverless.episode import FIRST_PLACES, MORE_PLACES, THREADS, Program, begin, go_on
-from ...policies.serverless.esg.esg import Esg
 from ...policies.serverless.esg.learned import HIDDEN, LearnedData, LearnedEsg, untrained
 from ...policies.serverless.esg.levers import Lever
+from ...policies.serverless.esg.replanning import Esg
 from ...scenarios.errors import InputError
 from ...scenarios.seeds import TRAIN, VALIDATION
 from ...scenarios.serverless.scenario import ServerlessScenario

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ...envs.metric import Metric
+from ...envs.metric_type import Metric
 from ...scenarios.errors import InputError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..grid.experiment import Results
-from ..grid.stats import Interval, difference_interval, mean_interval, ratio_interval
+from ..grid.intervals import Interval, difference_interval, mean_interval, ratio_interval
 
 NOTHING = "-"
 """Where no episode has a value, or there is nothing to compare with."""

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from ..catalog import CLUSTER, BenchKind
 from ..grid.experiment import Results
-from ..grid.stats import spread_interval
+from ..grid.intervals import spread_interval
 from .columns import NOTHING, Difference, Ratio, pairs, with_bounds
 from .fitted import REPORT, FittedTable
 

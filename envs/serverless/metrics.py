@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..metric import Better, Metric
+from ..metric_type import Better, Metric
 from .record import Bools, Floats, Record
 
 LOWER, HIGHER = Better.LOWER, Better.HIGHER

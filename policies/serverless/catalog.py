@@ -11,7 +11,7 @@ from ...scenarios.knobs import base_name, read_knobs
 from .baselines.fast_gshare import FastGShare
 from .baselines.infless import Infless
 from .baselines.static_plan import FixedPlan
-from .esg.esg import Candidates, Esg, NoPath
+from .esg.replanning import Candidates, Esg, NoPath
 from .planning.orion import Search
 from .planning.schedulers import AquatopePolicy, OrionPolicy
 from .policy import Scheduler

@@ -10,7 +10,7 @@ import numpy as np
 from ..checks import check_number
 from ..errors import InputError
 from .noise import Noise
-from .profiles.table import read_latency_table
+from .profiles.latency_table import read_latency_table
 from .requests import Requests
 from .scenario import ServerlessScenario
 from .source import ServerlessPlatform, assemble, noisy_requests

@@ -91,7 +91,7 @@ def test_worlds_can_be_asked_for(parts: tuple[Any, Any]) -> None:
     batch.reset()
     assert batch.reset_infos[0]["world"] == 1
     for options, says in (
-        ({"wrld": 1}, "reset option 'wrld'; legal: world"),
+        ({"wrld": 1}, "reset option 'wrld'; did you mean world"),
         ({"world": 3}, "world of lane 0 = 3; legal: a whole number, 0 to 2"),
         ([{}], "1 reset options; legal: one dictionary, or one for each lane"),
     ):

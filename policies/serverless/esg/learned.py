@@ -25,10 +25,10 @@ from ....envs.serverless.view import Decision, View
 from ....scenarios.errors import InputError
 from ..policy import SchedulerProgram
 from ..tables import PlatformTables, platform_tables
-from .esg import Esg
-from .facts import facts_of
 from .features import FEATURES, PlatformFacts, esg_features
 from .levers import GAIN, LEVERS, decide
+from .prepared import facts_of
+from .replanning import Esg
 from .scoring import EsgData, target
 from .scoring import scores as scores_of_esg
 

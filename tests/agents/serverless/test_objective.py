@@ -29,9 +29,9 @@ from varigym.agents.serverless.objective import (
 )
 from varigym.bench.simulate import run_policy
 from varigym.policies.serverless.catalog import find_scheduler
-from varigym.policies.serverless.esg.esg import Esg
 from varigym.policies.serverless.esg.learned import LearnedEsg, untrained
 from varigym.policies.serverless.esg.levers import GAIN, Lever
+from varigym.policies.serverless.esg.replanning import Esg
 from varigym.scenarios.catalog import find_serverless
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.seeds import VALIDATION

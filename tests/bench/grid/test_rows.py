@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from varigym.bench.grid.rows import COLUMNS, ResultRow, RowStore
-from varigym.envs.metric import Better, Metric
+from varigym.envs.metric_type import Better, Metric
 from varigym.scenarios.errors import InputError
 
 NAMES = ["mean_jct_s", "makespan_s"]

@@ -11,8 +11,8 @@ import varigym
 from varigym.agents.checkpoints.checkpoint import Checkpoint, Training
 from varigym.agents.checkpoints.policies import index_checkpoint
 from varigym.bench.grid.experiment import Grid, Results
+from varigym.bench.grid.intervals import spread_interval
 from varigym.bench.grid.rows import ResultRow
-from varigym.bench.grid.stats import spread_interval
 from varigym.bench.report.judgement import Judgement, seed_groups
 from varigym.policies.cluster.index_net import untrained
 from varigym.scenarios.catalog import find_source

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from varigym.envs.metric import Better
+from varigym.envs.metric_type import Better
 from varigym.envs.serverless.episode import Outcome
 from varigym.envs.serverless.metrics import METRICS, details_of, metrics_of
 from varigym.envs.serverless.record import Record, make_record

@@ -24,7 +24,6 @@ from varigym.envs.serverless.view import View, observe
 from varigym.envs.serverless.world import rows
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.costs import NO_PATH
-from varigym.policies.serverless.esg.esg import Esg
 from varigym.policies.serverless.esg.features import FEATURES, NAMES, esg_features
 from varigym.policies.serverless.esg.learned import LearnedData, LearnedEsg, choose, levers, untrained
 from varigym.policies.serverless.esg.levers import (
@@ -39,6 +38,7 @@ from varigym.policies.serverless.esg.levers import (
     holds,
     tilted,
 )
+from varigym.policies.serverless.esg.replanning import Esg
 from varigym.policies.serverless.esg.scoring import choose as choose_esg
 from varigym.policies.serverless.esg.scoring import target
 from varigym.scenarios.catalog import find_serverless

@@ -13,8 +13,8 @@ from varigym.envs.serverless.bank import Bank, make_bank
 from varigym.envs.serverless.view import View
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.costs import NO_PATH
-from varigym.policies.serverless.esg.esg import Candidates, Esg, NoPath
 from varigym.policies.serverless.esg.fallback import best_effort, give_up
+from varigym.policies.serverless.esg.replanning import Candidates, Esg, NoPath
 from varigym.policies.serverless.esg.scoring import EsgData, choose, path_costs, scores, target
 from varigym.policies.serverless.frontier import SuffixTables, first_configurations, first_of_paths, suffix_tables
 from varigym.policies.serverless.frontier import path_costs as host_costs

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from varigym.scenarios.catalog import find_serverless
 from varigym.scenarios.errors import InputError
-from varigym.scenarios.serverless.profiles.table import read_latency_table
+from varigym.scenarios.serverless.profiles.latency_table import read_latency_table
 
 WriteFile = Callable[[str | bytes], Path]
 

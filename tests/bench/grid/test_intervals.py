@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from varigym.bench.grid.stats import Interval, mean_interval, ratio_interval
+from varigym.bench.grid.intervals import Interval, mean_interval, ratio_interval
 
 
 def normal(n: int, seed: int = 0) -> np.ndarray:
