@@ -9,9 +9,9 @@ from . import interrupts as interrupts
 from .registration import register_all
 
 if TYPE_CHECKING:
-    from .bench.catalog import metrics_of as metrics_of
     from .bench.compare import compare as compare
     from .bench.grid.experiment import Results as Results
+    from .bench.grid.world_kinds import metrics_of as metrics_of
     from .bench.report.tables import show_results as show_results
     from .bench.simulate import simulate as simulate
     from .envs.cluster.record import JobRecord as JobRecord
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .policies.cluster.placements import Placement as Placement
     from .policies.serverless.bounds import oracle_usd_per_request as oracle_usd_per_request
     from .policies.serverless.catalog import find_scheduler as find_scheduler
-    from .scenarios.catalog import find_scenario as find_scenario
-    from .scenarios.catalog import find_serverless as find_serverless
     from .scenarios.catalog import find_source as find_source
     from .scenarios.cluster.scenario import ClusterScenario as ClusterScenario
     from .scenarios.cluster.scenario import Compat as Compat
@@ -64,12 +62,10 @@ _HOMES = {
     "compare": "bench.compare",
     "configure": "settings",
     "find_policy": "policies.cluster.catalog",
-    "find_scenario": "scenarios.catalog",
     "find_scheduler": "policies.serverless.catalog",
-    "find_serverless": "scenarios.catalog",
     "find_source": "scenarios.catalog",
     "make_jobs": "scenarios.cluster.scenario",
-    "metrics_of": "bench.catalog",
+    "metrics_of": "bench.grid.world_kinds",
     "oracle_usd_per_request": "policies.serverless.bounds",
     "show_results": "bench.report.tables",
     "simulate": "bench.simulate",

@@ -134,11 +134,11 @@ def make_serverless_bank(
 ) -> ServerlessBank:
     """The first `worlds` worlds of a bank of seeds, windows of `window_s`. Raises `InputError`."""
     from .envs.serverless.bank import make_bank as stack
-    from .scenarios.catalog import find_serverless
+    from .scenarios.catalog import find_source
     from .scenarios.errors import InputError
     from .scenarios.serverless.source import windowed
 
-    source = find_serverless(scenario) if isinstance(scenario, str) else scenario
+    source = find_source(scenario) if isinstance(scenario, str) else scenario
     source, drawn = draw_worlds(source if window_s is None else windowed(source, window_s), bank, worlds)
     if any(not hasattr(world, "workflows") for world in drawn):
         raise InputError(f"scenario {source.name} is a training cluster; its environment is {CLUSTER}")

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..scenarios.errors import InputError
 from ..scenarios.seeds import HELD_OUT, VALIDATION
-from .catalog import find_policy_of, kind_of
 from .grid.experiment import Grid, Results, run_grid, usual_baseline
+from .grid.world_kinds import find_policy_of, kind_of
 from .simulate import as_source
 
 MOST_SEEDS = VALIDATION.first - 1
@@ -26,7 +26,7 @@ def compare(
 ) -> Results:
     """Run every policy on the same worlds; `show_results(results)` prints the tables.
 
-    `scenarios` (names, sources or scenarios of your own) are all clusters or all serverless platforms; `policies` are
+    `scenarios` (names, sources or scenarios of your own) are all of one kind of world; `policies` are
     names of their catalog or policy objects. `seeds` is how *many* seeds are run, from `seed_start` on: `seeds=3` runs
     200000, 200001 and 200002 (`simulate` takes the seeds themselves). `baseline` is what ratios are taken to, one of
     the policies: by default `fifo+packed+sticky` or `esg`, or the first policy where that is not run.
@@ -45,7 +45,7 @@ def compare(
         sources=sources,
         policies=chosen,
         seeds=tuple(range(seed_start, seed_start + seeds)),
-        baseline=baseline or usual_baseline(chosen, kind.usual_baseline),
+        baseline=baseline or usual_baseline(kind, chosen, kind.usual_baseline),
     )
     if baseline:
         grid.check_baseline()

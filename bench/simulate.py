@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ import numpy as np
 from ..scenarios.catalog import find_source
 from ..scenarios.cluster.source import ClusterFiles
 from ..scenarios.errors import InputError
-from ..scenarios.seeds import check_seed
-from .catalog import KINDS, find_policy_of, kind_of_world
+from .grid.preparation import build_worlds
+from .grid.world_kinds import KINDS, find_policy_of, kind_of_world
 
 
 def simulate(scenario: Any, policy: Any, seeds: int | Sequence[int] = 0) -> list[Any]:
@@ -28,19 +28,6 @@ def simulate(scenario: Any, policy: Any, seeds: int | Sequence[int] = 0) -> list
     source, given = as_source(scenario), as_seeds(seeds)
     worlds = build_worlds(source, given)
     return run_policy(source, find_policy_of(kind_of_world(worlds[0]), policy), given, worlds)
-
-
-def build_worlds(source: Any, seeds: Sequence[int]) -> list[Any]:
-    """The worlds of the seeds. Raises `InputError` for a seed outside the range of the seed table."""
-    for seed in seeds:
-        check_seed(seed)
-    return [source.build(seed) for seed in seeds]
-
-
-def plan_ahead(policy: Any, worlds: Iterable[Any], processes: int, note: Callable[[str], None]) -> None:
-    """Let a policy that plans for long make its plans of these worlds at once, in several processes."""
-    if processes > 1 and hasattr(policy, "plan_ahead"):
-        policy.plan_ahead(list(worlds), processes, note)
 
 
 def run_policy(source: Any, policy: Any, seeds: Sequence[int], worlds: Sequence[Any]) -> list[Any]:
@@ -72,10 +59,10 @@ def as_source(scenario: Any) -> Any:
         return find_source(scenario)
     if isinstance(scenario, Path):
         return ClusterFiles(scenario)
-    if isinstance(scenario, tuple(kind.scenario for kind in KINDS)):
+    if isinstance(scenario, tuple(kind.scenario for kind in KINDS.values())):
         return Fixed(scenario)
     if not hasattr(scenario, "build"):
-        legal = ", ".join(kind.scenario.__name__ for kind in KINDS)
+        legal = ", ".join(kind.scenario.__name__ for kind in KINDS.values())
         raise InputError(f"scenario = {scenario!r}; legal: a name, a path, a source, {legal}")
     return scenario
 

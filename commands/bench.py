@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from ..bench.catalog import find_policy_of, kind_of_world
-from ..bench.cluster.benchmarks import SEEDS, SUITES
 from ..bench.grid.experiment import Grid, usual_baseline
-from ..bench.grid.suite import Suite
+from ..bench.grid.suite import SEEDS, Suite
+from ..bench.grid.world_kinds import SUITES, find_policy_of, kind_of_world
 from ..bench.report.html import write_report
 from ..bench.report.tables import show_results
 from ..bench.report.terminal import console
@@ -20,7 +19,7 @@ from ..scenarios.seeds import HELD_OUT
 from .arguments import FileArgs, PlatformArgs
 from .grid_run import run_shown
 from .named import PoliciesOption, ScenariosOption, TracesOption, items, scenarios_of, suite_or_scenarios
-from .plugins import load_plugin
+from .plugins import PluginOption
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,12 @@ class Bench:
     """Folder for rows.csv and report.html; a rerun with the same folder continues where it stopped."""
     traces: TracesOption = ()
     """Trace files (CSV as for simulate --trace) instead of the suite's scenarios."""
-    plugin: Path | None = None
-    """Python file of your own to import first (it may add placements)."""
+    plugin: PluginOption = None
     platform: PlatformArgs = PlatformArgs()
     files: FileArgs = FileArgs()
 
     def run(self) -> None:
         """Run the grid and print its tables."""
-        load_plugin(self.plugin)
         name, named = suite_or_scenarios(self.words)
         suite, named = SUITES[name], scenarios_of(named, self.scenarios)
         grid = self._grid(suite, named)
@@ -69,7 +66,7 @@ class Bench:
         kind = kind_of_world(sources[0].build(self.seed_start))
         asked = items("policies", self.policies) or suite.policies
         policies = tuple(find_policy_of(kind, policy) for policy in asked)
-        baseline = self.baseline or usual_baseline(policies, suite.baseline)
+        baseline = self.baseline or usual_baseline(kind, policies, suite.baseline)
         grid = Grid(tuple(sources), policies, tuple(range(self.seed_start, self.seed_start + seeds)), baseline)
         if self.baseline:
             grid.check_baseline()

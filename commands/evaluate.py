@@ -11,8 +11,8 @@ from tyro.conf import Positional, arg
 
 from ..agents.checkpoints.checkpoint import WEIGHTS, Checkpoint, load_checkpoint
 from ..agents.checkpoints.policies import load_policy
-from ..bench.catalog import CLUSTER, KINDS, SERVERLESS, BenchKind, find_policy_of
 from ..bench.grid.experiment import Grid
+from ..bench.grid.world_kinds import KINDS, BenchKind, find_policy_of
 from ..bench.report.html import write_report
 from ..bench.report.judgement import Judgement, seed_groups
 from ..bench.report.tables import remarks
@@ -22,12 +22,8 @@ from ..scenarios.errors import InputError
 from ..scenarios.seeds import HELD_OUT
 from .grid_run import run_shown
 from .named import ScenariosOption, is_scenario, items, scenarios_of
+from .plugins import PluginOption
 
-AGAINST = {
-    CLUSTER.about: ("gittins+pal+backfill", "las-2d+pal+backfill"),
-    SERVERLESS.about: ("esg",),
-}
-"""Experts that every learner of a kind of world is held against: the strongest that know no more."""
 SEEDS = 64
 
 
@@ -45,6 +41,7 @@ class Evaluate:
     """First seed. Held-out seeds start at 200000."""
     against: Annotated[tuple[str, ...] | None, arg(metavar="POLICY ...")] = None
     """Experts. Default: gittins+pal+backfill and las-2d+pal+backfill, or esg; and the teachers."""
+    plugin: PluginOption = None
     out: Path | None = None
     """Folder for rows.csv and report.html; a rerun with the same folder continues where it stopped."""
 
@@ -89,7 +86,7 @@ class Evaluate:
 
     def _experts(self, kind: BenchKind, stored: Sequence[Checkpoint]) -> list[str]:
         teachers = [checkpoint.training.teacher for checkpoint in stored if checkpoint.training.teacher]
-        return items("against", self.against) or list(dict.fromkeys([*AGAINST[kind.about], *teachers]))
+        return items("against", self.against) or list(dict.fromkeys([*kind.experts, *teachers]))
 
 
 def _read(folders: Sequence[Path]) -> tuple[BenchKind, list[Any], list[Checkpoint]]:
@@ -97,8 +94,7 @@ def _read(folders: Sequence[Path]) -> tuple[BenchKind, list[Any], list[Checkpoin
     stored = [load_checkpoint(folder) for folder in folders]
     found = [load_policy(folder) for folder in folders]
     for folder, (world, _) in zip(folders, found, strict=True):
-        if world is not found[0][0]:
-            first = f"{folders[0]} is for a {found[0][0].value} world"
-            raise InputError(f"{first}, {folder} for a {world.value} one; evaluate one kind at a time")
-    kind = next(kind for kind in KINDS if kind.world is found[0][0])
-    return kind, [policy for _, policy in found], stored
+        if world != found[0][0]:
+            first = f"{folders[0]} is for a {found[0][0]} world"
+            raise InputError(f"{first}, {folder} for a {world} one; evaluate one kind at a time")
+    return KINDS.find(found[0][0]), [policy for _, policy in found], stored

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agents.recipes.options import ImitateOptions
-from ..bench.catalog import CLUSTER, kind_of
+from ..bench.grid.world_kinds import KINDS, kind_of
 from ..bench.report.outputs import refuse_unwritable
 from ..bench.report.terminal import note, progress_bar
 from ..scenarios.catalog import find_source
@@ -71,7 +71,7 @@ class Imitate(FolderRun):
         refuse_unwritable(self.data_out)
         if self.minari:
             self._check_minari(options)
-        cluster = {"decide_every": self.decide_every} if kind_of(source) is CLUSTER else {}
+        cluster = {"decide_every": self.decide_every} if kind_of(source) is KINDS["cluster"] else {}
         room = classroom(source, self.teacher, self.base, self.window_s, None, **cluster)
         data = load_dataset(self.data) if self.data else None
         if self.minari and data is not None:

@@ -22,6 +22,7 @@ from .folder_run import FolderRun
 from .imitate import Imitate
 from .listing import List
 from .perf import Perf
+from .plugins import load_plugin, plugin_of
 from .simulate import Simulate
 from .train_es import TrainEs
 from .train_ppo import TrainPpo, algorithm
@@ -41,10 +42,13 @@ def _commands(words: Sequence[str]) -> Any:
 def read_command(argv: Sequence[str] | None) -> Command:
     """The command that the words (default: the process's own) ask for; leaves where they ask for none."""
     configure(x64=True)
+    words = sys.argv[1:] if argv is None else argv
+    try:
+        load_plugin(plugin_of(words))
+    except InputError as error:
+        sys.exit(_refuse(error))
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.EnumChoicesFromValues)
-    return tyro.cli(
-        _commands(sys.argv[1:] if argv is None else argv), prog="varigym", description=__doc__, args=argv, config=config
-    )
+    return tyro.cli(_commands(words), prog="varigym", description=__doc__, args=words, config=config)
 
 
 def run_command(command: Command) -> int:
@@ -52,8 +56,7 @@ def run_command(command: Command) -> int:
     try:
         command.run()
     except InputError as error:
-        console(stderr=True).print(f"error: {error}", style="red", markup=False)
-        return REFUSED
+        return _refuse(error)
     except KeyboardInterrupt:
         console(stderr=True).print(f"interrupted; {_kept(command)}", markup=False)
         if threading.active_count() > 1:  # an episode still runs in a thread that Python would wait for
@@ -61,6 +64,12 @@ def run_command(command: Command) -> int:
             os._exit(INTERRUPTED)
         return INTERRUPTED
     return 0
+
+
+def _refuse(error: InputError) -> int:
+    """Say what is wrong in a line; the exit code."""
+    console(stderr=True).print(f"error: {error}", style="red", markup=False)
+    return REFUSED
 
 
 def _kept(command: Command) -> str:

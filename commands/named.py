@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from ..bench.cluster.benchmarks import SUITES
+from ..bench.grid.world_kinds import SUITES
 from ..scenarios.catalog import SCENARIOS
 from ..scenarios.errors import InputError, unknown_name
 from ..scenarios.knobs import base_name

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import importlib.util
 import os.path
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
 
 from ..bench.grid.provenance import add_plugin
 from ..scenarios.errors import InputError, closest
+
+PluginOption = Annotated[
+    Path | None,
+    arg(help="Python file of your own to import first; it may add policies, scenarios and more."),
+]
+
+
+def plugin_of(words: Sequence[str]) -> Path | None:
+    """The file that the words of a command name; it is imported before they are read, since it may add choices."""
+    after = dict(pairwise(words))
+    joined = [word.partition("=")[2] for word in words if word.startswith("--plugin=")]
+    named = joined[-1] if joined else after.get("--plugin")
+    return None if named is None else Path(named)
 
 
 def load_plugin(path: Path | None) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from ..bench.catalog import KINDS, BenchKind, find_policy_of, kind_of_world, metrics_of
+from tyro.conf import arg
+
+from ..bench.grid.preparation import build_worlds, plan_ahead
+from ..bench.grid.world_kinds import find_policy_of, kind_of_world, metrics_of
 from ..bench.report.outputs import refuse_unwritable, write_text
 from ..bench.report.tables import record_table
 from ..bench.report.terminal import console, note
-from ..bench.simulate import build_worlds, plan_ahead, run_policy
-from ..scenarios.errors import InputError
+from ..bench.simulate import run_policy
 from .arguments import FileArgs, PlatformArgs, one_source
 from .named import ScenarioOption, Word, one_scenario
-from .plugins import load_plugin
+from .plugins import PluginOption
 
 
 @dataclass(frozen=True)
@@ -30,22 +33,18 @@ class Simulate:
     """Seed of the world and of policies that draw lots."""
     trace: Path | None = None
     """CSV job_id,num_gpus,submit_time,duration,model[,batch_size], instead of a built-in scenario."""
-    jobs_out: Path | None = None
-    """Cluster: write one row per tracked job to this CSV."""
-    requests_out: Path | None = None
-    """Serverless: write one row per counted request to this CSV."""
-    plugin: Path | None = None
-    """Python file of your own to import first (it may add placements)."""
+    rows_out: Annotated[Path | None, arg(aliases=["--jobs-out", "--requests-out"])] = None
+    """Write one row per tracked job of a cluster, or per counted request of a serverless platform, to this CSV."""
+    plugin: PluginOption = None
     platform: PlatformArgs = PlatformArgs()
     files: FileArgs = FileArgs()
 
     def run(self) -> None:
         """Simulate, print, write."""
-        load_plugin(self.plugin)
+        refuse_unwritable(self.rows_out)
         source = one_source(one_scenario(self.word, self.scenario), self.trace, self.platform, self.files)
         (world,) = build_worlds(source, [self.seed])
         kind = kind_of_world(world)
-        path = self._rows_out(kind)
         policy = find_policy_of(kind, kind.usual_policy if self.policy is None else self.policy)
         plan_ahead(policy, [world], os.cpu_count() or 1, note)
         (record,) = run_policy(source, policy, [self.seed], [world])
@@ -53,16 +52,6 @@ class Simulate:
         console().print(record_table(record, policy))
         if count := int(metrics_of(record)["unfinished"]):
             note(*filter(None, [kind.unfinished_note(count)]))
-        if path:
-            write_text(path, kind.rows(record))
-            note(f"wrote {path}")
-
-    def _rows_out(self, kind: BenchKind) -> Path | None:
-        """The file for rows, if one is asked for. Raises `InputError` for the other kind's option."""
-        for other in KINDS:
-            path: Path | None = getattr(self, other.rows_option.removeprefix("--").replace("-", "_"))
-            if path and other is not kind:
-                legal = f"legal for {kind.about}: {kind.rows_option}"
-                raise InputError(f"{other.rows_option} belongs to {other.about}; {legal}")
-            refuse_unwritable(path)
-        return self.jobs_out or self.requests_out
+        if self.rows_out:
+            write_text(self.rows_out, kind.rows(record))
+            note(f"wrote {self.rows_out}")

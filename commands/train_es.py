@@ -14,7 +14,7 @@ from rich.progress import TimeRemainingColumn
 from ..agents.checkpoints.policies import load_policy
 from ..agents.recipes.es import EsOptions
 from ..agents.serverless.es_run import OPTIONS, EsgRun
-from ..bench.catalog import CLUSTER, find_policy_of, kind_of
+from ..bench.grid.world_kinds import KINDS, find_policy_of, kind_of
 from ..bench.report.terminal import console, note, progress_bar
 from ..policies.cluster.index_net import LearnedIndex
 from ..policies.serverless.esg.learned import LearnedEsg
@@ -107,15 +107,15 @@ class TrainEs(FolderRun):
         names = scenarios_of(self.words, self.scenarios) or [USUAL_SCENARIO]
         sources: list[Any] = [find_source(name) for name in names]
         kind = kind_of(sources[0])
-        options = self.search.over(EsOptions() if kind is CLUSTER else OPTIONS)
-        expert = find_policy_of(kind, self.teacher or TEACHERS[kind is not CLUSTER])
+        options = self.search.over(EsOptions() if kind is KINDS["cluster"] else OPTIONS)
+        expert = find_policy_of(kind, self.teacher or TEACHERS[kind is not KINDS["cluster"]])
         init: Any = load_policy(self.init)[1] if self.init else None
-        _refuse_other(self.init, init, LearnedIndex if kind is CLUSTER else LearnedEsg)
+        _refuse_other(self.init, init, LearnedIndex if kind is KINDS["cluster"] else LearnedEsg)
         given = {"hidden": self.hidden, "validation_worlds": self.validation_worlds}
         if init is not None and self.hidden is None:
             given["hidden"] = init.weights["b1"].size
         chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if kind is CLUSTER:
+        if kind is KINDS["cluster"]:
             if len(sources) != 1:
                 raise InputError(f"scenarios {', '.join(names)}; legal for a cluster: one")
             _refuse_fixed(sources[0])

@@ -14,8 +14,8 @@ from ..agents.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from ..agents.checkpoints.network_kinds import CLUSTER_SCORER, SERVERLESS_SCORER
 from ..agents.checkpoints.policies import load_policy
 from ..agents.recipes.options import PpoOptions
-from ..bench.catalog import CLUSTER, find_policy_of, kind_of
 from ..bench.grid.experiment import Grid, run_grid
+from ..bench.grid.world_kinds import KINDS, find_policy_of, kind_of
 from ..bench.report.judgement import Judgement
 from ..bench.report.terminal import console, note, progress_bar
 from ..envs.cluster.mdp.options import EnvOptions
@@ -101,11 +101,11 @@ def classroom(
 
     kind = kind_of(source)
     if init is not None:
-        if init.network.world is not kind.world or init.kind not in SCORERS:
+        if init.network.world != kind.name or init.kind not in SCORERS:
             raise InputError(f"--init holds a {init.kind}; legal: a network that scores actions, for {kind.about}")
         options = dict(init.options)
-    expert = find_policy_of(kind, teacher or TEACHERS[kind is not CLUSTER])
-    if kind is CLUSTER:
+    expert = find_policy_of(kind, teacher or TEACHERS[kind is not KINDS["cluster"]])
+    if kind is KINDS["cluster"]:
         return Classroom(source, expert, find_policy_of(kind, base) if base else expert, EnvOptions(**options))
     return Classroom(source, expert, find_policy_of(kind, base or BASE), ServerlessOptions(**options), window_s)
 

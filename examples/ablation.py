@@ -20,10 +20,10 @@ from varigym.agents.checkpoints.policies import load_policy
 from varigym.agents.cluster.es_run import IndexRun
 from varigym.agents.recipes.es import EsOptions
 from varigym.agents.recipes.es_run import complete_es
+from varigym.bench.grid.columns import pairs, with_bounds
 from varigym.bench.grid.experiment import Grid, Results, run_grid
 from varigym.bench.grid.intervals import spread_interval
 from varigym.bench.grid.provenance import commit
-from varigym.bench.report.columns import pairs, with_bounds
 from varigym.scenarios.seeds import HELD_OUT
 
 FULL = "full"
@@ -70,7 +70,7 @@ def main(args: Args) -> dict[str, NDArray[np.float64]]:
     policies = {folder: load_policy(folder)[1] for group in folders.values() for folder in group}
     teacher = varigym.find_policy(args.teacher)
     grid = Grid(
-        sources=(varigym.find_scenario(args.scenario),),
+        sources=(varigym.find_source(args.scenario),),
         policies=(teacher, *policies.values()),
         seeds=tuple(range(HELD_OUT.first, HELD_OUT.first + args.worlds_held_out)),
         baseline=teacher.name,
@@ -87,7 +87,7 @@ def main(args: Args) -> dict[str, NDArray[np.float64]]:
 def trained(args: Args, variant: str, seed: int, folder: Path) -> Path:
     """The folder, with a finished run in it: begun, gone on with, or left alone."""
     options = EsOptions(generations=args.generations, pairs=args.pairs, worlds=args.worlds, seed=seed)
-    source, teacher = varigym.find_scenario(args.scenario), varigym.find_policy(args.teacher)
+    source, teacher = varigym.find_source(args.scenario), varigym.find_policy(args.teacher)
     run = IndexRun(source, teacher, options, validation_worlds=args.worlds_validation, **VARIANTS[variant])
     clock = perf_counter()
     notes = complete_es(run, folder).training.notes

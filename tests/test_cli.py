@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from varigym.bench.cluster.benchmarks import SUITES
+from varigym.bench.grid.world_kinds import SUITES
 from varigym.cli import main
 from varigym.envs.cluster.metrics import METRICS
 from varigym.envs.serverless.metrics import METRICS as SERVERLESS_METRICS
@@ -86,7 +86,15 @@ def listed(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_list_names_everything_there_is(listed: str) -> None:
-    names = [*SCENARIOS, *ORDERS, *PLACEMENTS, *ALIASES, *SCHEDULERS, *SUITES, *(metric.name for metric in METRICS)]
+    names = [
+        *SCENARIOS,
+        *ORDERS,
+        *PLACEMENTS,
+        *ALIASES,
+        *SCHEDULERS,
+        *SUITES,
+        *(metric.name for metric in METRICS.values()),
+    ]
     assert [name for name in names if f" {name} " not in listed] == []
 
 
@@ -102,12 +110,12 @@ def test_list_shows_schedulers_with_their_knobs(listed: str) -> None:
         assert entry.about[:40] in table_row(listed, name)
         knobs = scheduler_knobs(entry.make(name))
         assert not knobs or f"{next(iter(knobs))}=" in listed
-    for metric in SERVERLESS_METRICS:
+    for metric in SERVERLESS_METRICS.values():
         assert any(metric.definition in line for line in listed.splitlines() if line.startswith(f"│ {metric.name} "))
 
 
 def test_list_defines_every_metric_and_shows_seeds_and_knobs(listed: str) -> None:
-    for metric in METRICS:
+    for metric in METRICS.values():
         assert metric.definition in row_of(listed, metric.name)
     for word in ("200,000", "held-out", "slow_rate=0.08", "span_h=20.0", "load_per_h=8.0", "compat=paper"):
         assert word in listed
@@ -117,7 +125,7 @@ def test_simulate_prints_every_metric_with_unit_and_definition(capsys: pytest.Ca
     assert run("simulate", "tiny") == 0
     printed = capsys.readouterr()
     assert "tiny, fifo+pal (non-clairvoyant), seed 0, 4 jobs" in printed.out
-    for metric in METRICS:
+    for metric in METRICS.values():
         assert metric.definition in row_of(printed.out, metric.name)
     assert "142.5000" in row_of(printed.out, "mean_jct_s")
     assert printed.err == ""
@@ -143,7 +151,7 @@ def test_simulate_writes_one_row_per_request(folder: Path, capsys: pytest.Captur
     assert run("simulate", "tiny-serverless", "--policy", "min-config", "--requests-out", "requests.csv") == 0
     printed = capsys.readouterr()
     assert "tiny-serverless, min-config, seed 0, 6 requests" in printed.out
-    for metric in SERVERLESS_METRICS:
+    for metric in SERVERLESS_METRICS.values():
         assert metric.definition in table_row(printed.out, metric.name)
     lines = Path("requests.csv").read_text().splitlines()
     assert lines[0] == "request_id,workflow,arrival_ms,finish_ms,slo_ms,hit,cost_usd,cold_starts"
@@ -228,7 +236,7 @@ def test_bench_prints_paired_ratios_and_writes_rows_that_a_rerun_keeps(
     assert "rows: out/rows.csv" in printed
     text = Path("out/rows.csv").read_text()
     rows = list(csv.DictReader(text.splitlines()))
-    assert {row["metric"] for row in rows} == {metric.name for metric in METRICS}
+    assert {row["metric"] for row in rows} == {metric.name for metric in METRICS.values()}
     assert {row["seed"] for row in rows} == {"200000", "200001"}
     assert len(rows) == 3 * 2 * len(METRICS)
     assert run(*TINY_BENCH, "--out", "out") == 0
@@ -382,8 +390,6 @@ BAD = {
     "cluster policy": (("simulate", "tiny-serverless", "--policy", "pal"), "legal for a serverless platform: esg, "),
     "scheduler": (("simulate", "tiny-serverless", "--policy", "esgg"), "unknown scheduler 'esgg'; did you mean esg"),
     "scheduler knob": (("simulate", "tiny-serverless", "--policy", "esg:kay=1"), "unknown knob of esg 'kay'"),
-    "jobs of requests": (("simulate", "tiny-serverless", "--jobs-out", "j.csv"), "--jobs-out belongs to a training"),
-    "requests of jobs": (("simulate", "tiny", "--requests-out", "r.csv"), "--requests-out belongs to a serverless"),
     "requests into a folder": (("simulate", "tiny-serverless", "--requests-out", "."), ".: cannot be written"),
     "nodes of a platform": (("simulate", "tiny-serverless", "--nodes", "2"), "unknown knob of tiny-serverless 'nodes'"),
     "both kinds": (("bench", "--scenarios", "tiny,tiny-serverless"), "run one kind at a time"),
@@ -456,7 +462,10 @@ BAD = {
     "plugin with bad syntax": (("simulate", "tiny", "--plugin", "syntax.py"), "syntax.py"),
     "plugin that raises": (("simulate", "tiny", "--plugin", "raises.py"), "raises.py"),
     "plugin that imports nothing": (("simulate", "tiny", "--plugin", "imports.py"), "imports.py"),
-    "plugin with a taken name": (("simulate", "tiny", "--plugin", "taken.py"), "placement 'pal'; legal: a new name"),
+    "plugin with a taken name": (
+        ("simulate", "tiny", "--plugin", "taken.py"),
+        "placement 'pal' exists already; legal: a new name",
+    ),
     "scores without trace": (("simulate", "--pm-scores", "scores.csv"), "--pm-scores belongs to --trace"),
     "scores of a scenario": (("simulate", "tiny", "--pm-scores", "scores.csv"), "--pm-scores belongs to --trace"),
     "tracked of a scenario": (("simulate", "tiny", "--tracked", "0-1"), "--tracked belongs to --trace"),
@@ -487,7 +496,7 @@ BAD = {
     "bench baseline": ((*TINY_BENCH, "--baseline", "ORDER+pall"), "unknown placement 'pall'; did you mean pal"),
     "bench baseline that is not run": (
         ("bench", "--scenarios", "tiny-serverless", "--policies", "min-config,esg", "--baseline", "orion"),
-        "baseline = 'orion' is not among the policies to run; legal: one of min-config, esg",
+        "baseline = 'orion' is not among the policies to run; legal: a name that stands for one of min-config, esg",
     ),
     "bench scores": (("bench", "--pm-scores", "scores.csv"), "--pm-scores belongs to --traces"),
     "bench trace": (("bench", "--traces", "none.csv"), "none.csv: cannot be read"),

@@ -20,8 +20,9 @@ from ...policies.cluster.index_features import FEATURES, NAMES
 from ...policies.cluster.index_net import OUTPUTS
 from ...policies.serverless.esg.features import NAMES as ESG_NAMES
 from ...policies.serverless.esg.learned import shapes as esg_shapes
-from ...scenarios.catalog import Kind
+from ...scenarios.cluster.catalog import WORLD as CLUSTER
 from ...scenarios.errors import InputError
+from ...scenarios.serverless.catalog import WORLD as SERVERLESS
 
 Sizes = Mapping[str, int]
 Options = Mapping[str, Any]
@@ -36,7 +37,7 @@ MOST_SIZE = 4096
 class NetworkKind:
     """A line of `NETWORKS`."""
 
-    world: Kind
+    world: str
     sizes: tuple[str, ...]
     """Names of the sizes that its weights follow from."""
     options: tuple[str, ...]
@@ -104,7 +105,7 @@ def _check_cells(options: Options) -> None:
 
 NETWORKS: dict[str, NetworkKind] = {
     "cluster-index": NetworkKind(
-        world=Kind.CLUSTER,
+        world=CLUSTER,
         sizes=("hidden",),
         options=(),
         inputs=lambda options: NAMES,
@@ -112,7 +113,7 @@ NETWORKS: dict[str, NetworkKind] = {
         check=lambda options: None,
     ),
     "cluster-scorer": NetworkKind(
-        world=Kind.CLUSTER,
+        world=CLUSTER,
         sizes=("width", "classes", "bins"),
         options=("action_mode", "window", "decide_every", "clairvoyant"),
         inputs=lambda options: (*SLOT_FEATURES, *CLUSTER_FEATURES),
@@ -120,7 +121,7 @@ NETWORKS: dict[str, NetworkKind] = {
         check=_check_cells,
     ),
     "serverless-scorer": NetworkKind(
-        world=Kind.SERVERLESS,
+        world=SERVERLESS,
         sizes=("width", "waves", "vgpus"),
         options=("choose_invoker", "drop"),
         inputs=_config_inputs,
@@ -128,7 +129,7 @@ NETWORKS: dict[str, NetworkKind] = {
         check=lambda options: ServerlessOptions(**options),
     ),
     "serverless-esg": NetworkKind(
-        world=Kind.SERVERLESS,
+        world=SERVERLESS,
         sizes=("hidden",),
         options=(),
         inputs=lambda options: ESG_NAMES,

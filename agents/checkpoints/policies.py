@@ -21,7 +21,6 @@ from ...policies.cluster.list_policy import ListPolicy
 from ...policies.serverless.catalog import find_scheduler
 from ...policies.serverless.esg.learned import LearnedEsg
 from ...policies.serverless.esg.replanning import Esg
-from ...scenarios.catalog import Kind
 from ...scenarios.errors import InputError
 from ..networks.actors import ClusterActor, ServerlessActor
 from .checkpoint import Checkpoint, Training, is_folder, load_checkpoint
@@ -81,7 +80,7 @@ def looks_like_path(name: str) -> bool:
     return "/" in name or "\\" in name or (name != "" and is_folder(Path(name)))
 
 
-def load_policy(folder: Path | str) -> tuple[Kind, Any]:
+def load_policy(folder: Path | str) -> tuple[str, Any]:
     """(its world, the policy of a checkpoint folder), named by the folder and by what decides its actions.
 
     Raises `InputError`.

@@ -32,7 +32,7 @@ from ...envs.serverless.bank import Bank as ServerlessBank
 from ...envs.serverless.mdp.base import Base as ServerlessBase
 from ...envs.serverless.mdp.kind import ServerlessKind
 from ...envs.serverless.mdp.options import ServerlessOptions
-from ...policies.cluster.policy import Information
+from ...policies.information import Information
 from ...scenarios.errors import InputError
 from .jax_networks import CONFIGS, SLOTS, Network, best_legal
 

@@ -1,11 +1,8 @@
-"""Named benchmarks: which scenarios, which policies, against which baseline."""
+"""Named benchmarks of the training cluster: which scenarios, which policies, against which baseline."""
 
 from __future__ import annotations
 
 from ..grid.suite import Suite, Sweep
-from ..serverless.benchmarks import SUITES as SERVERLESS
-
-SEEDS = 10
 
 PUBLISHED = ("fifo+packed+sticky", "tiresias", "gandiva", "fifo+random+sticky", "fifo+random", "fifo+pm-first", "pal")
 """What PAL (Jain et al., SC 2024) compares, in its own configuration."""
@@ -46,5 +43,4 @@ SUITES: dict[str, Suite] = {
         "fifo+packed+sticky",
         SWEEPS,
     ),
-    **SERVERLESS,
 }

@@ -12,13 +12,17 @@ from ...envs.cluster.episode import Outcome, run_episodes
 from ...envs.cluster.metrics import METRICS
 from ...envs.cluster.record import Record, make_record
 from ...envs.cluster.world import horizon_round
-from ...policies.cluster.catalog import ALIASES, ORDERS, find_policy
-from ...policies.cluster.policy import Information
-from ...scenarios.catalog import Kind
+from ...policies.cluster.catalog import ALIASES, ORDERS, PLACEMENTS, find_policy
+from ...policies.information import Information
+from ...scenarios.cluster.catalog import WORLD
 from ...scenarios.cluster.scenario import ClusterScenario
 from ...scenarios.cluster.source import ClusterFiles, Source
 from ...scenarios.cluster.traces.sia import STREAM_PER_H
+from ..grid.layout import Listing
 from ..report.outputs import as_csv
+from ..report.tables import CLAIRVOYANT_MARK
+from .benchmarks import SUITES
+from .layout import LAYOUT
 
 JOB_COLUMNS = (
     "job_id",
@@ -35,19 +39,39 @@ JOB_COLUMNS = (
 )
 
 
-class ClusterBench:
-    """See `kinds.BenchKind`."""
+SAME_ORDER = "ORDER"
+"""In a baseline's name: the order of the policy that is compared."""
 
+
+class ClusterBench:
+    """See `grid.world_kinds.BenchKind`."""
+
+    name = WORLD
     about = "a training cluster"
-    world = Kind.CLUSTER
     scenario = ClusterScenario
     record = Record
     metrics = METRICS
+    layout = LAYOUT
+    suites = SUITES
     usual_policy = "pal"
     usual_baseline = "fifo+packed+sticky"
     """Of PAL's evaluation."""
+    experts = ("gittins+pal+backfill", "las-2d+pal+backfill")
     policy_names = f"ORDER+PLACEMENT[+sticky][+backfill], {', '.join(ALIASES)}, the folder of a checkpoint"
-    rows_option = "--jobs-out"
+
+    @property
+    def listings(self) -> list[Listing]:
+        """Orders, placements, and the names of the literature."""
+        orders = tuple(
+            (_marked(order.name, order.information), order.information, order.source) for order in ORDERS.values()
+        )
+        placements = tuple((p.name, "PM bins" if p.class_first else "free GPUs", p.source) for p in PLACEMENTS.values())
+        columns = ("name", "information", "rule and source")
+        return [
+            Listing("Orders of a cluster: who is next", columns, orders),
+            Listing("Placements of a cluster: on which GPUs", columns, placements),
+            Listing("Aliases of a cluster's policies", ("name", "policy"), tuple(ALIASES.items())),
+        ]
 
     def knows_policy(self, name: str) -> bool:
         """Whether `name` looks like one of its policies."""
@@ -60,6 +84,13 @@ class ClusterBench:
     def is_policy(self, policy: object) -> bool:
         """Whether an object of one's own is a policy."""
         return hasattr(policy, "information") and (hasattr(policy, "bind") or hasattr(policy, "episodes"))
+
+    def baseline_of(self, baseline: str, policy: str) -> str:
+        """`baseline`, in which ORDER stands for the order of `policy`; empty where a policy of one's own has none."""
+        order = policy.split("+", maxsplit=1)[0]
+        if SAME_ORDER in baseline and order not in ORDERS:
+            return ""
+        return str(find_policy(baseline.replace(SAME_ORDER, order)).name)
 
     def bank(self, source: Source, worlds: Sequence[ClusterScenario]) -> Bank:
         """Prepared worlds, and the jobs that a scheduler may know."""
@@ -99,6 +130,18 @@ class ClusterBench:
     def rows(self, record: Record) -> str:
         """CSV, one row per tracked job in arrival order; a time that does not exist (truncated job) is left empty."""
         return as_csv(JOB_COLUMNS, record.jobs)
+
+    def more_tables(self, results: Any) -> list[Any]:
+        """None."""
+        return []
+
+    def figures(self, results: Any) -> list[tuple[str, str]]:
+        """None."""
+        return []
+
+
+def _marked(name: str, information: Information) -> str:
+    return f"{name} {CLAIRVOYANT_MARK}" if information is Information.CLAIRVOYANT else name
 
 
 def _outcomes(policy: Any, bank: Bank, seeds: Sequence[int], slots: int) -> list[Outcome]:

@@ -12,15 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...policies.cluster.catalog import ORDERS
 from ...scenarios.errors import InputError
-from ..catalog import CLUSTER, BenchKind, find_policy_of, is_checkpoint, kind_of
-from ..simulate import build_worlds, plan_ahead
+from .preparation import build_worlds, plan_ahead
 from .provenance import commit, version
 from .rows import ResultRow, RowStore, unit_of
-
-SAME_ORDER = "ORDER"
-"""In a cluster baseline's name: the order of the policy that is compared."""
+from .world_kinds import BenchKind, find_policy_of, is_checkpoint, kind_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,7 @@ class Grid:
     policies: tuple[Any, ...]
     seeds: tuple[int, ...]
     baseline: str
-    """Policy that ratios are taken to; `ORDER+...` stands for the same order's."""
+    """Policy that ratios are taken to, or what the kind takes for one of each policy (`BenchKind.baseline_of`)."""
 
     def __post_init__(self) -> None:
         for what, names in (("scenario", [s.name for s in self.sources]), ("policy", [p.name for p in self.policies])):
@@ -52,7 +48,7 @@ class Grid:
         if is_checkpoint(self.baseline):
             object.__setattr__(self, "baseline", find_policy_of(self.kind, self.baseline).name)
         if self.baseline not in [policy.name for policy in self.policies]:
-            find_policy_of(self.kind, self.baseline.replace(SAME_ORDER, "fifo"))
+            find_policy_of(self.kind, self.kind.baseline_of(self.baseline, self.kind.usual_baseline))
 
     @cached_property
     def kind(self) -> BenchKind:
@@ -68,25 +64,21 @@ class Grid:
         """Raises `InputError` where nothing would be compared: no policy's baseline is among those to run."""
         names = [policy.name for policy in self.policies]
         if not any(self.baseline_of(name) in names for name in names):
-            legal = f"one of {', '.join(names)}"
-            if SAME_ORDER in self.baseline:
-                legal = f"{SAME_ORDER}+... such that one of {', '.join(names)} is meant"
+            legal = f"a name that stands for one of {', '.join(names)}"
             raise InputError(f"baseline = '{self.baseline}' is not among the policies to run; legal: {legal}")
 
     def baseline_of(self, policy: str) -> str:
-        """Name of the policy that `policy` is compared to; empty where a policy of one's own has no order."""
-        if self.kind is not CLUSTER or self.baseline in [policy.name for policy in self.policies]:
+        """Name of the policy that `policy` is compared with; empty where there is none."""
+        if self.baseline in [policy.name for policy in self.policies]:
             return self.baseline
-        order = policy.split("+", maxsplit=1)[0]
-        if SAME_ORDER in self.baseline and order not in ORDERS:
-            return ""
-        return str(self.kind.find_policy(self.baseline.replace(SAME_ORDER, order)).name)
+        return self.kind.baseline_of(self.baseline, policy)
 
 
-def usual_baseline(policies: Sequence[Any], usual: str) -> str:
-    """`usual` where it is among the policies (or stands for one per order), else the first of them."""
+def usual_baseline(kind: BenchKind, policies: Sequence[Any], usual: str) -> str:
+    """`usual` where it stands for one of the policies, else the first of them."""
     names = [policy.name for policy in policies]
-    return usual if SAME_ORDER in usual or usual in names or not names else names[0]
+    compared = {usual, *(kind.baseline_of(usual, name) for name in names)}
+    return usual if compared & set(names) or not names else names[0]
 
 
 @dataclass(frozen=True)
@@ -100,6 +92,10 @@ class Results:
         """Values in the order of the grid's seeds, NaN where one does not exist; empty where the policy was not run."""
         found = self._by_seed.get((scenario, policy, metric), {})
         return np.array([found[seed] for seed in self.grid.seeds if seed in found])
+
+    def baseline_of(self, policy: str) -> str:
+        """Name of the policy that `policy` is compared with."""
+        return self.grid.baseline_of(policy)
 
     @cached_property
     def _by_seed(self) -> dict[tuple[str, str, str], dict[int, float]]:
@@ -137,7 +133,7 @@ def run_grid(
 
     Policies that plan for long may do so in `processes` processes, which import the main module again.
     """
-    store = RowStore(out, grid.kind.metrics)
+    store = RowStore(out, tuple(grid.kind.metrics.values()))
     if store.torn:
         note(f"{out}/rows.csv ended inside a result (an interrupted run); that part is computed again")
     _plan_ahead(grid, store, processes, note)
@@ -187,7 +183,7 @@ class _Worlds:
 
 def _rows(kind: BenchKind, record: Any) -> list[ResultRow]:
     """Rows of one episode; the metrics come last, so that they are all there where the last one is."""
-    values = kind.details(record) | {metric.name: metric.of(record) for metric in kind.metrics}
+    values = kind.details(record) | {metric.name: metric.of(record) for metric in kind.metrics.values()}
     return [
         ResultRow(
             scenario=record.scenario,
@@ -195,7 +191,7 @@ def _rows(kind: BenchKind, record: Any) -> list[ResultRow]:
             seed=record.seed,
             metric=name,
             value=value,
-            unit=unit_of(name, kind.metrics),
+            unit=unit_of(name, tuple(kind.metrics.values())),
             version=version(),
             commit=commit(),
             data_hash=record.data_hash,

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 _PLUGINS: dict[str, str] = {}
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @cache

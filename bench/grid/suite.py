@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SEEDS = 10
+"""Of a benchmark unless told otherwise."""
+
 
 @dataclass(frozen=True)
 class Sweep:

@@ -24,9 +24,9 @@ from ...scenarios.cluster.scenario import ClusterScenario
 from ...scenarios.cluster.source import Source
 from ...scenarios.seeds import HELD_OUT
 from ..grid.provenance import commit, version
-from ..serverless.perf import serverless_readings
-from ..serverless.perf_lanes import lane_readings
-from ..serverless.perf_search import search_readings
+from .serverless.readings import serverless_readings
+from .serverless.search_times import search_readings
+from .serverless.stepping_rates import lane_readings
 from .stepping import cluster_rates
 from .timing import Reading, rate
 

@@ -11,8 +11,6 @@ from rich.table import Table
 from ..grid.experiment import Results
 from ..grid.provenance import commit, version
 from ..grid.suite import Sweep
-from ..serverless.details import detail_tables
-from ..serverless.figures import latency_figures
 from .outputs import write_text
 from .tables import legend, remarks, result_tables
 
@@ -30,8 +28,9 @@ def write_report(
     path: Path, results: Results, title: str, sweeps: tuple[Sweep, ...] = (), first: Sequence[Table] = ()
 ) -> None:
     """Write the page, tables `first` before those of all results. Raises `InputError` where it cannot be written."""
-    tables = [*first, *result_tables(results, sweeps=sweeps), *detail_tables(results)]
-    figures = [f"<h2>{escape(name)}</h2>{svg}" for name, svg in latency_figures(results)]
+    kind = results.grid.kind
+    tables = [*first, *result_tables(results, sweeps=sweeps), *kind.more_tables(results)]
+    figures = [f"<h2>{escape(name)}</h2>{svg}" for name, svg in kind.figures(results)]
     origin = f"varigym {version()}, commit {commit()}"
     body = [
         f"<h1>{escape(title)}</h1>",

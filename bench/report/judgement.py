@@ -14,27 +14,13 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from ..catalog import CLUSTER, BenchKind
+from ..grid.columns import NOTHING, Ratio, pairs, with_bounds
 from ..grid.experiment import Results
 from ..grid.intervals import spread_interval
-from .columns import NOTHING, Difference, Ratio, pairs, with_bounds
+from ..grid.layout import Compared
 from .fitted import REPORT, FittedTable
 
-Compared = Ratio | Difference
-COMPARED: dict[bool, tuple[Compared, ...]] = {
-    True: (Ratio("mean_jct_s over {expert}'s\n[95 %]", "mean_jct_s", 4),),
-    False: (
-        Difference("hit rate less {expert}'s,\npoints [95 %]", "hit_rate", 2, 100),
-        Ratio("cost per request over\n{expert}'s [95 %]", "cost_usd_per_request", 4),
-    ),
-}
-"""Of a training cluster, of a serverless platform."""
 ALL = "all scenarios"
-
-
-def compared_of(kind: BenchKind) -> tuple[Compared, ...]:
-    """What learners of a kind are judged by."""
-    return COMPARED[kind is CLUSTER]
 
 
 @dataclass(frozen=True)
@@ -56,7 +42,7 @@ class Judgement:
 
     def rows(self, scenarios: list[str]) -> list[list[str]]:
         """Name, then a cell per expert and figure."""
-        compared = [(column, expert) for expert in self.experts for column in compared_of(self.results.grid.kind)]
+        compared = [(column, expert) for expert in self.experts for column in self.results.grid.kind.layout.judged]
         one = [[name, *(self._cell(c, scenarios, name, e) for c, e in compared)] for name in self.learners]
         many = [[name, *(self._mean(c, scenarios, members, e) for c, e in compared)] for name, members in self.groups]
         others = [[name, *(self._cell(c, scenarios, name, e) for c, e in compared)] for name in self.experts]
@@ -68,7 +54,7 @@ class Judgement:
         table = FittedTable(told, light=True, elsewhere=REPORT)
         table.add_names("policy")
         for expert in self.experts:
-            for column in compared_of(self.results.grid.kind):
+            for column in self.results.grid.kind.layout.judged:
                 table.add_figures(column.title.replace("{expert}", expert))
         for row in self.rows(scenarios):
             table.add_row(*map(escape, row))

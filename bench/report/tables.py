@@ -9,13 +9,12 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from ...policies.cluster.policy import Information
-from ..catalog import kind_of_record
+from ...policies.information import Information
+from ..grid.columns import Column
 from ..grid.experiment import Results
 from ..grid.suite import Sweep
-from .columns import Column
+from ..grid.world_kinds import kind_of_record
 from .fitted import REPORT, FittedTable
-from .layout import layout_of
 from .terminal import PIPE_WIDTH, console
 
 UNFINISHED = "unfinished"
@@ -35,14 +34,14 @@ def record_table(record: Any, policy: Any) -> Table:
     table = FittedTable(title)
     table.add_names("metric", "value", "unit")
     table.add_prose("definition")
-    for metric in kind.metrics:
+    for metric in kind.metrics.values():
         table.add_row(metric.name, _shown(metric.of(record)), metric.unit, metric.definition)
     return table
 
 
 def result_tables(results: Results, wide: bool = True, sweeps: tuple[Sweep, ...] = ()) -> list[Table]:
     """The tables of a grid: along each knob, or of each scenario and over all of them."""
-    layout, names = layout_of(results.grid.kind), [source.name for source in results.grid.sources]
+    layout, names = results.grid.kind.layout, [source.name for source in results.grid.sources]
     if sweeps:
         return [
             pivot_table(results, column, f"{sweep.title}: {column.title}", sweep.knob, sweep.labels, sweep.scenarios)
@@ -58,7 +57,7 @@ def result_tables(results: Results, wide: bool = True, sweeps: tuple[Sweep, ...]
 
 def scenario_tables(results: Results, scenario: str, wide: bool) -> list[Table]:
     """Every policy on one scenario; two tables if not `wide`."""
-    grid, layout = results.grid, layout_of(results.grid.kind)
+    grid, layout = results.grid, results.grid.kind.layout
     title = f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}"
     head, rest = layout.columns[: layout.headline], layout.columns[layout.headline :]
     parts = [layout.columns] if wide else [head, rest]
@@ -91,7 +90,7 @@ def pivot_table(
 
 def summary_table(results: Results) -> Table:
     """Differences from the baseline over all scenarios and seeds."""
-    grid, layout = results.grid, layout_of(results.grid.kind)
+    grid, layout = results.grid, results.grid.kind.layout
     scenarios = [source.name for source in grid.sources]
     table = FittedTable(f"{layout.summary} over {len(scenarios)} scenarios", elsewhere=REPORT)
     table.add_names("policy")
@@ -114,7 +113,7 @@ def show_results(results: Results, to: Console | None = None, sweeps: tuple[Swee
 def legend(results: Results) -> str:
     """What the figures mean."""
     grid = results.grid
-    words = [layout_of(grid.kind).legend.replace("{baseline}", grid.baseline)]
+    words = [grid.kind.layout.legend.replace("{baseline}", grid.baseline)]
     names = [policy.name for policy in grid.policies]
     if not any(grid.baseline_of(name) in names for name in names):
         words = [f"no ratios: {grid.baseline} is not among the policies"]

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from ..catalog import SERVERLESS
+from ..grid.columns import Column, Mean, Ratio
 from ..grid.experiment import Results
-from ..report.columns import Column, Mean, Ratio
 from ..report.fitted import REPORT, FittedTable
 from ..report.tables import label
-
-HIT, COST = "hit_rate", "cost_usd_per_request"
+from .layout import COST, HIT
 
 
 def detail_tables(results: Results) -> list[Table]:
-    """Hit rate and cost by scenario, workflow and policy; none for a kind of world without workflows."""
-    if results.grid.kind is not SERVERLESS:
-        return []
+    """Hit rate and cost by scenario, workflow and policy."""
     baseline = results.grid.baseline
     return [
         _by_workflow(results, "Hit rate by workflow, % [95 %]", HIT),

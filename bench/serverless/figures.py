@@ -7,7 +7,6 @@ from html import escape
 import numpy as np
 
 from ...envs.serverless.metrics import QUANTILES
-from ..catalog import SERVERLESS
 from ..grid.experiment import Results
 
 ROW, LEFT, WIDTH = 24, 280, 1000
@@ -22,8 +21,6 @@ COLOUR = "#4477aa"
 
 def latency_figures(results: Results) -> list[tuple[str, str]]:
     """(title, SVG) per scenario: latency / SLO of served requests, the quantiles averaged over seeds."""
-    if results.grid.kind is not SERVERLESS:
-        return []
     title = "latency / SLO of served requests: 5-95 %, quartiles, median; dot: 99 %"
     return [(f"{source.name}: {title}", _boxes(results, source.name)) for source in results.grid.sources]
 

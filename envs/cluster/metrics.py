@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...scenarios.registry import Registry
 from ..metric_type import Better, Metric
 from .record import Record
 
@@ -25,7 +26,7 @@ def _jct_quantile(share: float) -> Callable[[Record], float]:
 
 
 LOWER, HIGHER = Better.LOWER, Better.HIGHER
-METRICS: tuple[Metric[Record], ...] = (
+_METRICS: tuple[Metric[Record], ...] = (
     Metric(
         "mean_jct_s",
         "s",
@@ -80,10 +81,11 @@ METRICS: tuple[Metric[Record], ...] = (
         lambda record: float(record.truncated_jobs),
     ),
 )
+METRICS: Registry[Metric[Record]] = Registry.of("metric", *_METRICS)
 
 
 def metrics_of(record: Record) -> dict[str, float]:
     """Every metric of a record; NaN where no job has arrived yet."""
     if not len(record.jobs.job_id):
-        return dict.fromkeys((metric.name for metric in METRICS), np.nan)
-    return {metric.name: metric.of(record) for metric in METRICS}
+        return dict.fromkeys(METRICS, np.nan)
+    return {metric.name: metric.of(record) for metric in METRICS.values()}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...scenarios.registry import Registry
 from ..metric_type import Better, Metric
 from .record import Bools, Floats, Record
 
@@ -34,7 +35,7 @@ def _vgpu_utilization(record: Record) -> float:
     return float((held_ms * record.task_vgpu).sum()) / (record.vgpus * (last - first))
 
 
-METRICS: tuple[Metric[Record], ...] = (
+_METRICS: tuple[Metric[Record], ...] = (
     Metric("hit_rate", "share", HIGHER, "requests finished within their SLO / all that came in the window", _hit_rate),
     Metric(
         "cost_usd_per_request",
@@ -96,11 +97,12 @@ METRICS: tuple[Metric[Record], ...] = (
         measured=True,
     ),
 )
+METRICS: Registry[Metric[Record]] = Registry.of("metric", *_METRICS)
 
 
 def metrics_of(record: Record) -> dict[str, float]:
     """Every metric of a record; NaN where one does not exist."""
-    return {metric.name: metric.of(record) for metric in METRICS}
+    return {metric.name: metric.of(record) for metric in METRICS.values()}
 
 
 def details_of(record: Record) -> dict[str, float]:

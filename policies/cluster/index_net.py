@@ -22,11 +22,11 @@ from ...envs.cluster.bank import Bank
 from ...envs.cluster.mdp.base import BaseProgram
 from ...envs.cluster.view import View
 from ...scenarios.errors import InputError
+from ..information import Information
 from .gittins import History
 from .index_features import FEATURES, index_features
 from .list_policy import ListPolicy
 from .list_program import ListData, list_program
-from .policy import Information
 
 HIDDEN = 8
 """H."""

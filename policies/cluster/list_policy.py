@@ -13,11 +13,11 @@ from ...envs.cluster.bank import Bank
 from ...envs.cluster.mdp.base import BaseProgram
 from ...envs.cluster.world import bucket
 from ...scenarios.cluster.scenario import ClusterScenario, Jobs
+from ..information import Information
 from .gittins import History, add_finished, empty_history
 from .list_program import ListData, list_program
 from .orders import Order
 from .placements import Placement
-from .policy import Information
 
 CELL_STEP = 16
 

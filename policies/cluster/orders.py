@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from ...envs.cluster.view import View
-from .gittins import History, gittins_index
-from .policy import Information
+from ...envs.cluster.bank import make_bank, pick
+from ...envs.cluster.dynamics import initial_state
+from ...envs.cluster.view import View, observe
+from ...scenarios.cluster.tiny import TinyCluster
+from ..information import Information
+from ..traced import check_rule
+from .gittins import History, empty_history, gittins_index
 
 Key = Callable[[View, History], jax.Array]
 
@@ -60,3 +65,15 @@ def srsf(view: View, history: History) -> jax.Array:
 def sqrt(view: View, history: History) -> jax.Array:
     """Shortest remaining time, weighted by the root of demand: between SRTF and SRSF."""
     return view.remaining_s * jnp.sqrt(view.demand.astype(view.remaining_s.dtype))
+
+
+def check_order(entry: Order) -> None:
+    """Trace the rule on a small cluster. Raises `InputError` where it fails or does not give a key float [A]."""
+    slots, bank = 5, make_bank([TinyCluster("tiny").build(0)])
+    history = empty_history(np.zeros((1, 2), np.int32), online=False)
+
+    def keys() -> jax.Array:
+        world = pick(bank.worlds, jnp.int32(0))
+        return entry.key(observe(world, initial_state(world, slots), jnp.bool_(True)), history)
+
+    check_rule("order", entry.name, keys, (), f"{bank.worlds.round_s.dtype} ({slots},)")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from ...envs.cluster import allocation
 from ...envs.cluster.state import Profile
-from ...scenarios.errors import InputError
+from ..traced import check_rule
 
 Place = Callable[[Profile, jax.Array, jax.Array, jax.Array, jax.Array], jax.Array]
 """(profile, app_class [], free [N, P] bool, demand [], key) -> gang [N, P] bool of exactly `demand` free GPUs."""
@@ -52,7 +52,7 @@ def random(profile: Profile, app_class: jax.Array, free: jax.Array, demand: jax.
 
 
 def check_placement(entry: Placement) -> None:
-    """Trace the rule on a small cluster. Raises `InputError` where it fails or gives anything but a mask [N, P]."""
+    """Trace the rule on a small cluster. Raises `InputError` where it fails or does not give a mask bool [N, P]."""
     nodes, places, classes, bins = 3, 4, 2, 4
     whole = jax.ShapeDtypeStruct((), jnp.int32)
     steps = jax.ShapeDtypeStruct((classes, bins), jnp.int32)
@@ -63,11 +63,5 @@ def check_placement(entry: Placement) -> None:
         across_rank=steps,  # type: ignore[arg-type]
     )
     free = jax.ShapeDtypeStruct((nodes, places), bool)
-    try:
-        gang = jax.eval_shape(entry.place, profile, whole, free, whole, jax.random.key(0))
-        found = f"{gang.dtype} {gang.shape}"
-    except Exception as error:  # whatever a stranger's function may raise
-        reason = str(error).strip().splitlines() or [""]
-        raise InputError(f"placement '{entry.name}': {type(error).__name__}: {reason[0][:200]}") from None
-    if found != f"bool {free.shape}":
-        raise InputError(f"placement '{entry.name}' gives {found}; legal: a mask bool [N, P], here {free.shape}")
+    arguments = (profile, whole, free, whole, jax.random.key(0))
+    check_rule("placement", entry.name, entry.place, arguments, f"bool {free.shape}")

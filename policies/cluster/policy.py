@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any, Protocol
 
 from ...envs.cluster.bank import Bank
 from ...envs.cluster.episode import Program
-
-
-class Information(StrEnum):
-    """What a policy uses of the jobs."""
-
-    NON_CLAIRVOYANT = "non-clairvoyant"
-    CLAIRVOYANT = "clairvoyant"
-    """Uses true remaining work; never future arrivals."""
+from ..information import Information
 
 
 class Policy(Protocol):

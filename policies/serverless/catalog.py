@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from ...scenarios.errors import unknown_name
+import jax
+import jax.numpy as jnp
+
+from ...envs.serverless.bank import make_bank
+from ...envs.serverless.dispatch import site_of
+from ...envs.serverless.dynamics import initial_state, settle
+from ...envs.serverless.view import observe
+from ...envs.serverless.world import rows
+from ...scenarios.errors import InputError
 from ...scenarios.knobs import base_name, read_knobs
+from ...scenarios.registry import Registry
+from ...scenarios.serverless.tiny import tiny_serverless
+from ..traced import check_rule
 from .baselines.fast_gshare import FastGShare
 from .baselines.infless import Infless
 from .baselines.static_plan import FixedPlan
@@ -41,28 +52,54 @@ def _max_config(name: str) -> FixedPlan:
     return FixedPlan(name, largest=True)
 
 
-SCHEDULERS: dict[str, SchedulerEntry] = {
-    "esg": SchedulerEntry(_esg, "ours: ESG with a safety margin, no forced minimum, gives up lost requests"),
-    "esg-literal": SchedulerEntry(_esg_literal, "ESG (Hui et al., HPDC 2024) as described; a reconstruction"),
-    "infless": SchedulerEntry(Infless, "INFless (Yang et al., ASPLOS 2022), adapted"),
-    "fast-gshare": SchedulerEntry(FastGShare, "FaST-GShare (Gu et al., ICPP 2023), adapted"),
-    "orion": SchedulerEntry(OrionPolicy, "Orion (Mahgoub et al., OSDI 2022), adapted: greedy static plan"),
-    "orion-best-first": SchedulerEntry(_orion_best_first, "Orion with a best-first search of limited budget"),
-    "aquatope": SchedulerEntry(AquatopePolicy, "Aquatope (Zhou et al., ASPLOS 2023), adapted: Bayesian static plans"),
-    "min-config": SchedulerEntry(FixedPlan, "one request on the smallest shares"),
-    "max-config": SchedulerEntry(_max_config, "one request on the largest shares"),
-}
+SCHEDULERS: Registry[SchedulerEntry] = Registry(
+    "scheduler",
+    {
+        "esg": SchedulerEntry(_esg, "ours: ESG with a safety margin, no forced minimum, gives up lost requests"),
+        "esg-literal": SchedulerEntry(_esg_literal, "ESG (Hui et al., HPDC 2024) as described; a reconstruction"),
+        "infless": SchedulerEntry(Infless, "INFless (Yang et al., ASPLOS 2022), adapted"),
+        "fast-gshare": SchedulerEntry(FastGShare, "FaST-GShare (Gu et al., ICPP 2023), adapted"),
+        "orion": SchedulerEntry(OrionPolicy, "Orion (Mahgoub et al., OSDI 2022), adapted: greedy static plan"),
+        "orion-best-first": SchedulerEntry(_orion_best_first, "Orion with a best-first search of limited budget"),
+        "aquatope": SchedulerEntry(
+            AquatopePolicy, "Aquatope (Zhou et al., ASPLOS 2023), adapted: Bayesian static plans"
+        ),
+        "min-config": SchedulerEntry(FixedPlan, "one request on the smallest shares"),
+        "max-config": SchedulerEntry(_max_config, "one request on the largest shares"),
+    },
+)
 
 
 def find_scheduler(text: str) -> Scheduler:
     """The scheduler that `NAME[:KNOB=VALUE...]` names, e.g. `esg:margin=0.9:k=1`. Raises `InputError`."""
-    name = base_name(text)
-    if name not in SCHEDULERS:
-        raise unknown_name("scheduler", name, SCHEDULERS)
-    scheduler = SCHEDULERS[name].make(text)
+    scheduler = SCHEDULERS.find(base_name(text)).make(text)
     return replace(scheduler, **read_knobs("scheduler", text, knobs(scheduler)))  # type: ignore[type-var]
 
 
 def knobs(scheduler: Any) -> dict[str, Any]:
     """Every knob of a scheduler and its value."""
     return {field.name: getattr(scheduler, field.name) for field in fields(scheduler) if field.name != "name"}
+
+
+def add_scheduler(name: str, entry: SchedulerEntry) -> None:
+    """Add a serverless scheduler, so that its name works everywhere, with the fields of its dataclass as knobs.
+
+    It decides once on a small platform first. Raises `InputError` for a taken name or for what is no scheduler.
+    """
+    scheduler = entry.make(name)
+    if not is_dataclass(scheduler) or getattr(scheduler, "name", None) != name:
+        raise InputError(f"scheduler '{name}': make gives {scheduler!r}; legal: a dataclass whose name is '{name}'")
+    for part in ("program", "bind", "adapt"):
+        if not hasattr(scheduler, part):
+            raise InputError(f"scheduler '{name}' has no {part}; legal: what policies.serverless.policy.Scheduler asks")
+    bank = make_bank([tiny_serverless("tiny-serverless").build(0)])
+    data = scheduler.bind(bank)
+
+    def first_action() -> jax.Array:
+        world, key = rows(scheduler.adapt(bank.worlds, data), jnp.int32(0)), jax.random.key(0)
+        state = settle(world, initial_state(world, places=4, logged=0))
+        view = observe(world, state, site_of(world, state))
+        return scheduler.program.act(data, view, scheduler.program.start(data, key), key)[0].action
+
+    check_rule("scheduler", name, first_action, (), "int32 ()")
+    SCHEDULERS.add(name, entry)

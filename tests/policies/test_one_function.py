@@ -11,8 +11,8 @@ from importlib.metadata import version
 import jax
 import jax.numpy as jnp
 import pytest
-from varigym.bench.catalog import CLUSTER, SERVERLESS
-from varigym.bench.simulate import build_worlds
+from varigym.bench.grid.preparation import build_worlds
+from varigym.bench.grid.world_kinds import KINDS
 from varigym.envs.cluster import episode as cluster_episode
 from varigym.envs.serverless import episode as serverless_episode
 from varigym.policies.cluster.catalog import find_policy
@@ -22,7 +22,7 @@ from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.esg.learned import LearnedEsg
 from varigym.policies.serverless.esg.learned import untrained as untrained_esg
 from varigym.policies.serverless.policy import Scheduler
-from varigym.scenarios.catalog import find_serverless, find_source
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.seeds import HELD_OUT
 
 pytestmark = pytest.mark.skipif(
@@ -45,7 +45,7 @@ def cluster_policies() -> dict[str, Policy]:
 @pytest.mark.parametrize("name", ["list", "learned"])
 def test_episodes_of_the_cluster(name: str) -> None:
     source, policy = find_source("sia-64"), cluster_policies()[name]
-    bank = CLUSTER.bank(source, build_worlds(source, [HELD_OUT.first]))
+    bank = KINDS["cluster"].bank(source, build_worlds(source, [HELD_OUT.first]))
     data, first = policy.bind(bank), jnp.int32(0)
     carry = cluster_episode.begin(policy.program, SLOTS, bank.worlds, first, data)
     run = jax.jit(cluster_episode.go_on, static_argnums=0)
@@ -67,8 +67,8 @@ def scheduler_of(name: str) -> Scheduler:
     ],
 )
 def test_episodes_of_the_serverless_platform(name: str) -> None:
-    source, scheduler = find_serverless("fork-join"), scheduler_of(name)
-    bank = SERVERLESS.bank(source, build_worlds(source, [HELD_OUT.first]))
+    source, scheduler = find_source("fork-join"), scheduler_of(name)
+    bank = KINDS["serverless"].bank(source, build_worlds(source, [HELD_OUT.first]))
     data, first, key = scheduler.bind(bank), jnp.int32(0), jax.random.key(0)
     program = scheduler.program
     carry = serverless_episode.begin(program, PLACES, serverless_episode.log_rows(bank), bank.worlds, first, data, key)

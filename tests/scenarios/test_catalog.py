@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from varigym.scenarios.catalog import CLUSTER, find_scenario, find_serverless, knobs
+from varigym.scenarios.catalog import find_source, knobs
+from varigym.scenarios.cluster.catalog import SCENARIOS as CLUSTER
 from varigym.scenarios.cluster.scenario import ClusterScenario, Compat, make_jobs, with_tracked
 from varigym.scenarios.cluster.source import Source
 from varigym.scenarios.errors import InputError
@@ -15,7 +16,7 @@ Change = Callable[[ClusterScenario], ClusterScenario]
 
 
 def tiny() -> ClusterScenario:
-    return find_scenario("tiny").build(0)
+    return find_source("tiny").build(0)
 
 
 @pytest.fixture(params=CLUSTER)
@@ -24,31 +25,31 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_equal_seeds_give_equal_worlds_and_others_do_not(name: str) -> None:
-    source = find_scenario(name)
+    source = find_source(name)
     assert source.build(3).data_hash == source.build(3).data_hash
     assert (source.build(3).data_hash == source.build(4).data_hash) == (name == "tiny")
 
 
 def test_a_source_is_called_what_it_was_asked_for(name: str) -> None:
     variant = f"{name}:restart_s=30:locality_penalty=1.5"
-    assert find_scenario(name).name == name
-    assert find_scenario(variant).name == find_scenario(variant).build(0).name == variant
+    assert find_source(name).name == name
+    assert find_source(variant).name == find_source(variant).build(0).name == variant
 
 
 def test_history_comes_from_train_seeds(name: str) -> None:
-    history = find_scenario(name).history()
+    history = find_source(name).history()
     assert history is not None
-    assert set(find_scenario(name).build(TRAIN.first).jobs.demand.tolist()) <= set(history.demand.tolist())
+    assert set(find_source(name).build(TRAIN.first).jobs.demand.tolist()) <= set(history.demand.tolist())
 
 
 def test_every_knob_can_be_set_to_its_default_and_nothing_changes(name: str) -> None:
-    source = find_scenario(name)
+    source = find_source(name)
     defaults = [f"{knob}={value}" for knob, (_, value) in knobs(source).items()]
     assert len(defaults) >= 6
     for setting in defaults:
-        assert replace(find_scenario(f"{name}:{setting}"), name=name) == source
+        assert replace(find_source(f"{name}:{setting}"), name=name) == source
     everything = ":".join([name, *defaults])
-    assert find_scenario(everything).build(5).data_hash == source.build(5).data_hash
+    assert find_source(everything).build(5).data_hash == source.build(5).data_hash
 
 
 @pytest.mark.parametrize(
@@ -71,27 +72,27 @@ def test_every_knob_can_be_set_to_its_default_and_nothing_changes(name: str) -> 
     ],
 )
 def test_every_knob_changes_the_world(setting: str) -> None:
-    changed = find_scenario(f"sia-64:{setting}").build(5)
-    assert changed.data_hash != find_scenario("sia-64").build(5).data_hash
+    changed = find_source(f"sia-64:{setting}").build(5)
+    assert changed.data_hash != find_source("sia-64").build(5).data_hash
 
 
 def test_knobs_do_what_they_say() -> None:
-    world = find_scenario("sia-64:nodes=3:gpus_per_node=5:round_s=60:restart_s=9:jobs=7:compat=artifact").build(0)
+    world = find_source("sia-64:nodes=3:gpus_per_node=5:round_s=60:restart_s=9:jobs=7:compat=artifact").build(0)
     assert (world.nodes, world.gpus_per_node, world.gpus) == (3, 5, 15)
     assert (world.round_s, world.restart_s, len(world.jobs), world.compat) == (60.0, 9.0, 7, Compat.ARTIFACT)
     assert world.locality_penalty.tolist() == [1.7] * 4
 
 
 def test_the_locality_penalty_may_differ_by_class() -> None:
-    world = find_scenario("tiny:locality_penalty=D=1.1/A=1.16/B=1/C=1.5").build(0)
+    world = find_source("tiny:locality_penalty=D=1.1/A=1.16/B=1/C=1.5").build(0)
     assert world.locality_penalty.tolist() == [1.16, 1.0, 1.5, 1.1]
 
 
 def test_a_knob_is_given_once_and_their_order_does_not_matter() -> None:
     with pytest.raises(InputError, match="restart_s is given twice"):
-        find_scenario("tiny:restart_s=1:restart_s=2")
+        find_source("tiny:restart_s=1:restart_s=2")
     low, high = "gap_low_ms=20", "gap_high_ms=33.6"
-    worlds = [find_serverless(f"relaxed-heavy:measured_s=2:{a}:{b}").build(0) for a, b in ((low, high), (high, low))]
+    worlds = [find_source(f"relaxed-heavy:measured_s=2:{a}:{b}").build(0) for a, b in ((low, high), (high, low))]
     assert worlds[0].data_hash == worlds[1].data_hash
 
 
@@ -101,13 +102,13 @@ def test_a_knob_is_given_once_and_their_order_does_not_matter() -> None:
         ("sia64", "unknown scenario 'sia64'; did you mean sia-64"),
         ("", "unknown scenario ''; legal: tiny, sia-64"),
         ("sia-64:spred=2", "unknown knob of sia-64 'spred'; did you mean spread"),
-        ("sia-64:", "unknown knob of sia-64 ''; legal: nodes"),
+        ("sia-64:", "unknown knob of sia-64 ''; legal: jobs"),
         ("tiny:spread=2", "unknown knob of tiny 'spread'"),
     ],
 )
 def test_unknown_names_are_refused_with_the_closest(text: str, message: str) -> None:
     with pytest.raises(InputError) as refusal:
-        find_scenario(text)
+        find_source(text)
     assert str(refusal.value).startswith(message)
 
 
@@ -127,7 +128,7 @@ def test_unknown_names_are_refused_with_the_closest(text: str, message: str) -> 
 def test_a_knob_of_the_wrong_kind_is_refused(setting: str, legal: str) -> None:
     knob, _, value = setting.partition("=")
     with pytest.raises(InputError, match=rf"^{knob} = '{value}'; legal: {legal}"):
-        find_scenario(f"sia-64:{setting}")
+        find_source(f"sia-64:{setting}")
 
 
 @pytest.mark.parametrize(
@@ -159,23 +160,23 @@ def test_a_knob_of_the_wrong_kind_is_refused(setting: str, legal: str) -> None:
 )
 def test_a_knob_out_of_range_is_refused_when_the_world_is_built(setting: str) -> None:
     with pytest.raises(InputError, match=setting.split("=", maxsplit=1)[0]):
-        find_scenario(f"sia-64:{setting}").build(0)
+        find_source(f"sia-64:{setting}").build(0)
 
 
 def test_a_penalty_of_an_unknown_class_is_refused() -> None:
     with pytest.raises(InputError, match="unknown app class 'E'; legal: A, B, C, D"):
-        find_scenario("sia-64:locality_penalty=A=1/B=1/C=1/D=1/E=1").build(0)
+        find_source("sia-64:locality_penalty=A=1/B=1/C=1/D=1/E=1").build(0)
 
 
 def test_rounds_too_short_to_count_are_refused() -> None:
     with pytest.raises(InputError, match=r"times reach .* s, over .* rounds of 1e-09 s; use shorter times or longer"):
-        find_scenario("sia-64:round_s=1e-9").build(0)
+        find_source("sia-64:round_s=1e-9").build(0)
 
 
 @pytest.mark.parametrize("scenario", ["tiny", "sia-64", "synergy-256"])
 def test_a_negative_seed_is_refused(scenario: str) -> None:
     with pytest.raises(InputError, match="seed = -1; legal: 0 to 2147483647"):
-        find_scenario(scenario).build(-1)
+        find_source(scenario).build(-1)
 
 
 def test_seed_ranges_do_not_overlap_and_leave_no_gap() -> None:
@@ -185,7 +186,7 @@ def test_seed_ranges_do_not_overlap_and_leave_no_gap() -> None:
 
 
 def test_train_seeds_of_the_history_lie_in_the_train_range() -> None:
-    sources: list[Source] = [find_scenario(name) for name in CLUSTER]
+    sources: list[Source] = [find_source(name) for name in CLUSTER]
     assert all(getattr(source, "train_seeds", 1) - 1 <= TRAIN.last for source in sources)
 
 

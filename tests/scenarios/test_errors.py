@@ -23,9 +23,9 @@ MISSPELT: dict[str, tuple[Callable[[], object], str]] = {
     "a member": (lambda: as_member("compat", "papr", Compat), "compat = 'papr'; did you mean paper?"),
     "compat": (lambda: as_compat("artefact"), "compat = 'artefact'; did you mean artifact?"),
     "scan": (lambda: as_scan("slak"), "scan = 'slak'; did you mean slack?"),
-    "a knob": (lambda: varigym.find_scenario("sia-64:compat=papr"), "compat = 'papr'; did you mean paper?"),
+    "a knob": (lambda: varigym.find_source("sia-64:compat=papr"), "compat = 'papr'; did you mean paper?"),
     "a machine": (
-        lambda: varigym.find_scenario("sia-64:cluster=longhron").build(0),
+        lambda: varigym.find_source("sia-64:cluster=longhron").build(0),
         "cluster = 'longhron'; did you mean longh",
     ),
     "a search": (lambda: varigym.find_scheduler("orion:search=best-frist"), "search = 'best-frist'; did you mean best"),

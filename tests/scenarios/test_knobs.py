@@ -7,7 +7,7 @@ from enum import StrEnum
 import pytest
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.catalog import knobs as scheduler_knobs
-from varigym.scenarios.catalog import find_serverless, knobs
+from varigym.scenarios.catalog import find_source, knobs
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.knobs import SWITCH, base_name, read_knobs
 
@@ -56,5 +56,5 @@ def test_what_cannot_be_read_is_refused(setting: str, message: str) -> None:
 
 @pytest.mark.parametrize("word", SWITCH)
 def test_switches_of_scenarios_and_schedulers_take_the_same_words(word: str) -> None:
-    scenario, scheduler = find_serverless(f"strict-heavy:locality={word}"), find_scheduler(f"esg:locality={word}")
+    scenario, scheduler = find_source(f"strict-heavy:locality={word}"), find_scheduler(f"esg:locality={word}")
     assert knobs(scenario)["locality"][1] is scheduler_knobs(scheduler)["locality"] is SWITCH[word]

@@ -16,7 +16,7 @@ from varigym.bench.simulate import simulate
 from varigym.envs.cluster.bank import make_bank
 from varigym.policies.cluster.catalog import find_policy
 from varigym.policies.cluster.index_net import LearnedIndex
-from varigym.scenarios.catalog import find_scenario
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.errors import InputError
 
 SMALL = EsOptions(generations=4, pairs=2, worlds=2, averaged=0.5, seed=5)
@@ -147,7 +147,7 @@ def little_to_compile() -> Iterator[None]:
 
 def task(knobs: str = "") -> IndexTask:
     """As many validation worlds as `SMALL` has, so that one program runs them all."""
-    source = find_scenario(f"sia-64:jobs=24:nodes=8:span_h=1{knobs}")
+    source = find_source(f"sia-64:jobs=24:nodes=8:span_h=1{knobs}")
     return IndexTask(source, find_policy("las-2d+pal+backfill"), 4, SMALL.worlds)
 
 
@@ -194,7 +194,7 @@ def test_episodes_that_need_more_slots_get_them(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(index_es, "FIRST_SLOTS", 16)
     monkeypatch.setattr(index_es, "SLOT_STEP", 16)
     monkeypatch.setattr(index_es, "TAIL_SLOTS", (8,))
-    source, policy = find_scenario("sia-64:jobs=24:nodes=8:span_h=0.1"), find_policy("fifo+pal+backfill")
+    source, policy = find_source("sia-64:jobs=24:nodes=8:span_h=0.1"), find_policy("fifo+pal+backfill")
     bank = make_bank([source.build(0)], None, source.bins)
     total = flows(bank, policy.program, [policy.bind(bank)])[0, 0]
     assert total == pytest.approx(simulate(source, policy, 0)[0].jobs.jct_s.sum(), rel=1e-6)

@@ -19,7 +19,7 @@ from varigym.scenarios.errors import InputError
 
 OPTIONS = EsOptions(generations=4, pairs=2, worlds=1, averaged=0.5, learning_rate=0.03, seed=5)
 RUN = IndexRun(
-    varigym.find_scenario("sia-64:jobs=12:nodes=4:span_h=1"), varigym.find_policy("las-2d+pal+backfill"), OPTIONS, 4, 1
+    varigym.find_source("sia-64:jobs=12:nodes=4:span_h=1"), varigym.find_policy("las-2d+pal+backfill"), OPTIONS, 4, 1
 )
 
 

@@ -32,7 +32,7 @@ from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.esg.learned import LearnedEsg, untrained
 from varigym.policies.serverless.esg.levers import GAIN, Lever
 from varigym.policies.serverless.esg.replanning import Esg
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.seeds import VALIDATION
 from varigym.scenarios.serverless.source import ServerlessSynthetic
@@ -43,7 +43,7 @@ CROWDED, CALM = "fork-join:invokers=2:load=0.3", "fork-join:invokers=2:load=0.1"
 
 
 def source(name: str) -> ServerlessSynthetic:
-    found = find_serverless(name)
+    found = find_source(name)
     assert isinstance(found, ServerlessSynthetic)
     return found
 

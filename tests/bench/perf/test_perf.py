@@ -5,18 +5,18 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from varigym.bench.serverless.perf import VIEWS, record_views
-from varigym.bench.serverless.perf_search import CASES, WORLDS, SearchCase, time_search
+from varigym.bench.perf.serverless.readings import VIEWS, record_views
+from varigym.bench.perf.serverless.search_times import CASES, WORLDS, SearchCase, time_search
 from varigym.envs.serverless.bank import make_bank
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.tables import PlatformTables, platform_tables
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.seeds import HELD_OUT
 
 
 @pytest.fixture(scope="module")
 def tables() -> PlatformTables:
-    return platform_tables(make_bank([find_serverless(WORLDS["S100"]).build(HELD_OUT.first)]))
+    return platform_tables(make_bank([find_source(WORLDS["S100"]).build(HELD_OUT.first)]))
 
 
 def test_blades_save_nodes(tables: PlatformTables) -> None:
@@ -34,7 +34,7 @@ def test_cases_have_names_of_their_own() -> None:
 
 
 def test_recorded_views_are_those_of_an_episode() -> None:
-    bank = make_bank([find_serverless("tiny-serverless").build(0)])
+    bank = make_bank([find_source("tiny-serverless").build(0)])
     views = record_views(bank, find_scheduler("esg").bind(bank))
     assert all(len(leaf) == VIEWS for leaf in jax.tree.leaves(views))
     shown = np.flatnonzero(views.length > 0)

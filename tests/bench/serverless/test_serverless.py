@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import varigym
-from varigym.bench.catalog import CLUSTER, SERVERLESS
-from varigym.bench.cluster.benchmarks import SUITES
 from varigym.bench.grid import experiment
 from varigym.bench.grid.experiment import Grid, Results, run_grid
 from varigym.bench.grid.suite import Sweep
+from varigym.bench.grid.world_kinds import KINDS, SUITES
 from varigym.bench.report.html import write_report
 from varigym.bench.report.terminal import console
 from varigym.bench.serverless.details import detail_tables
@@ -28,7 +27,7 @@ from varigym.envs.serverless.metrics import METRICS
 from varigym.policies.cluster.catalog import find_policy
 from varigym.policies.serverless.baselines.static_plan import FixedPlan
 from varigym.policies.serverless.catalog import find_scheduler
-from varigym.scenarios.catalog import find_serverless, find_source
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.serverless.scenario import ServerlessScenario
 
@@ -39,7 +38,7 @@ SEEDS = (200_000, 200_001)
 
 def grid(**parts: Any) -> Grid:
     given = {
-        "sources": (find_serverless(SCENARIO), find_serverless(f"{SCENARIO}:warm=0")),
+        "sources": (find_source(SCENARIO), find_source(f"{SCENARIO}:warm=0")),
         "policies": tuple(find_scheduler(name) for name in POLICIES),
         "seeds": SEEDS,
         "baseline": "esg",
@@ -56,11 +55,11 @@ def test_simulate_gives_typed_records() -> None:
     (record,) = varigym.simulate(SCENARIO, "esg", 3)
     assert (record.scenario, record.policy, record.seed) == (SCENARIO, "esg", 3)
     assert record.requests.hit.mean() == varigym.metrics_of(record)["hit_rate"]
-    assert record.data_hash == find_serverless(SCENARIO).build(3).data_hash
+    assert record.data_hash == find_source(SCENARIO).build(3).data_hash
 
 
 def test_simulate_takes_a_source_a_scenario_and_a_scheduler() -> None:
-    source, scheduler = find_serverless(SCENARIO), find_scheduler("esg")
+    source, scheduler = find_source(SCENARIO), find_scheduler("esg")
     by_name, by_source, by_scenario = (
         varigym.simulate(scenario, scheduler)[0] for scenario in (SCENARIO, source, source.build(0))
     )
@@ -86,13 +85,13 @@ def test_a_policy_of_the_other_kind_is_refused(scenario: str, policy: Any, messa
 
 def test_a_bank_takes_worlds_of_its_kind() -> None:
     with pytest.raises(InputError, match="scenario 'tiny' is no serverless platform"):
-        SERVERLESS.bank(None, [find_source("tiny").build(0)])
+        KINDS["serverless"].bank(None, [find_source("tiny").build(0)])
     with pytest.raises(InputError, match="scenario 'tiny-serverless' is no training cluster"):
-        CLUSTER.bank(find_source("tiny"), [find_source(SCENARIO).build(0)])
+        KINDS["cluster"].bank(find_source("tiny"), [find_source(SCENARIO).build(0)])
 
 
 def test_room_for_more_requests_changes_nothing() -> None:
-    plain, scheduler = make_bank([find_serverless(SCENARIO).build(0)]), find_scheduler("min-config")
+    plain, scheduler = make_bank([find_source(SCENARIO).build(0)]), find_scheduler("min-config")
     assert padded(plain).worlds.arrival.shape == (1, few_shapes(1)) != plain.worlds.arrival.shape
     logs = [
         run_episodes(bank, scheduler.program, scheduler.bind(bank), [0], bank.worlds)[0].log
@@ -104,14 +103,14 @@ def test_room_for_more_requests_changes_nothing() -> None:
 
 def test_kinds_are_not_mixed() -> None:
     with pytest.raises(InputError, match="'tiny-serverless' is a serverless platform, 'tiny' is a training cluster"):
-        grid(sources=(find_serverless(SCENARIO), find_source("tiny")))
+        grid(sources=(find_source(SCENARIO), find_source("tiny")))
     with pytest.raises(InputError, match="policy 'pal' is for a training cluster"):
         grid(baseline="pal")
 
 
 def test_every_cell_has_every_metric_and_figures_by_workflow(whole: Results) -> None:
     names = {row.metric for row in whole.rows}
-    assert {metric.name for metric in METRICS} <= names
+    assert {metric.name for metric in METRICS.values()} <= names
     assert {"hit_rate[look-and-say]", "cost_usd_per_request[say-only]", "latency_over_slo[0.99]"} <= names
     assert len(whole.rows) == grid().size * len(names)
     units = {row.metric: row.unit for row in whole.rows}
@@ -125,7 +124,7 @@ def test_a_rerun_computes_nothing_and_times_do_not_matter(
 ) -> None:
     run_grid(grid(seeds=SEEDS[:1]), tmp_path)
     again = run_grid(grid(), tmp_path)
-    timed = {metric.name for metric in METRICS if metric.measured}
+    timed = {metric.name for metric in METRICS.values() if metric.measured}
     key = [(r.scenario, r.policy, r.seed, r.metric) for r in again.rows]
     assert sorted(key) == sorted((r.scenario, r.policy, r.seed, r.metric) for r in whole.rows)
     for row in again.rows:
@@ -140,7 +139,7 @@ def test_a_rerun_computes_nothing_and_times_do_not_matter(
 
 def test_the_bank_is_made_once_for_all_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    make = SERVERLESS.bank
+    make = KINDS["serverless"].bank
 
     def spy(self: Any, source: Any, worlds: Any) -> Any:
         made.append(len(worlds))
@@ -183,13 +182,13 @@ def nobody_served(results: Results) -> Results:
 
 
 def test_what_does_not_exist_is_an_empty_cell_and_comes_back(tmp_path: Path, whole: Results) -> None:
-    store = experiment.RowStore(tmp_path, METRICS)
+    store = experiment.RowStore(tmp_path, tuple(METRICS.values()))
     store.add(nobody_served(whole).rows)
     del store
     with (tmp_path / "rows.csv").open() as file:
         empty = {row["metric"] for row in csv.DictReader(file) if not row["value"]}
     assert "cost_usd_per_request" in empty
-    back = experiment.RowStore(tmp_path, METRICS).rows
+    back = experiment.RowStore(tmp_path, tuple(METRICS.values())).rows
     assert [repr(row) for row in back] == [repr(row) for row in nobody_served(whole).rows]
 
 

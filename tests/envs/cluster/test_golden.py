@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from varigym.bench.simulate import build_worlds, run_policy
+from varigym.bench.grid.preparation import build_worlds
+from varigym.bench.simulate import run_policy
 from varigym.envs.cluster.metrics import metrics_of
 from varigym.envs.cluster.record import Record
 from varigym.policies.cluster.catalog import find_policy

@@ -5,7 +5,7 @@ import pytest
 from varigym.bench.simulate import simulate
 from varigym.envs.cluster.state import NEVER
 from varigym.envs.cluster.world import horizon_round
-from varigym.scenarios.catalog import find_scenario
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.cluster.scenario import ClusterScenario
 from worlds import GPUS, SmallJob, small_scenario
 
@@ -34,12 +34,12 @@ def test_the_horizon_follows_the_worst_slowdown() -> None:
 def test_the_horizon_of_tiny_by_hand() -> None:
     # the last job arrives at 60 s; 240 + 60 + 240 + 120 GPU seconds on 4 GPUs; the longest takes 120 s: 345 s in all,
     # of which 20 times are 115 rounds; and 20 for each of four jobs
-    assert horizon_round(find_scenario("tiny").build(0)) == 115 + 80
+    assert horizon_round(find_source("tiny").build(0)) == 115 + 80
 
 
 @pytest.mark.parametrize("name", ["tiny", "sia-64", "sia-64-heavy-pm", "frontera-64", "synergy-256"])
 def test_usual_worlds_are_cut_off_at_20_times_the_work(name: str) -> None:
-    scenario = find_scenario(name).build(200_000)
+    scenario = find_source(name).build(200_000)
     jobs, own = scenario.jobs, len(scenario.jobs) - scenario.streamed
     work_s, demand = jobs.work_s[:own], jobs.demand[:own]
     needed_s = jobs.arrival_s[:own].max() + (work_s * demand).sum() / scenario.gpus + work_s.max()

@@ -52,7 +52,7 @@ GANTT = {
 
 @pytest.mark.parametrize("policy", GANTT)
 def test_every_round_of_the_gantt(policy: str) -> None:
-    scenario = varigym.find_scenario("tiny").build(0)
+    scenario = varigym.find_source("tiny").build(0)
     seen = [gangs(planned) for _, planned in steps(scenario, varigym.find_policy(policy))]
     assert seen == GANTT[policy]
 

@@ -22,7 +22,7 @@ PRICES = Prices(usd_per_vcpu_h=3600.0, usd_per_vgpu_h=7200.0)
 GRID = ConfigGrid((1, 2), (1,), (1, 3))
 ONE_SMALL, ONE_LARGE, TWO_SMALL = 0, 1, 2
 """Configurations: (1, 1, 1), (1, 1, 3), (2, 1, 1)."""
-NAMES = [metric.name for metric in METRICS]
+NAMES = [metric.name for metric in METRICS.values()]
 
 
 def scenario() -> ServerlessScenario:
@@ -112,8 +112,8 @@ def test_where_nobody_was_served_some_metrics_do_not_exist() -> None:
 
 def test_metrics_say_what_they_are() -> None:
     assert len(set(NAMES)) == len(NAMES)
-    assert [metric.name for metric in METRICS if metric.measured] == ["decision_ms"]
-    for metric in METRICS:
+    assert [metric.name for metric in METRICS.values() if metric.measured] == ["decision_ms"]
+    for metric in METRICS.values():
         assert metric.definition
         assert metric.unit
         assert metric.better in Better

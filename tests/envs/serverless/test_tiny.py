@@ -13,7 +13,7 @@ from serverless_schedulers import record_of
 from varigym.envs.serverless.metrics import metrics_of
 from varigym.envs.serverless.record import Record
 from varigym.policies.serverless.catalog import find_scheduler
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 
 SMALL_USD_PER_MS, LARGE_USD_PER_MS = (0.034 + 0.67) / 3.6e6, (0.034 + 2 * 0.67) / 3.6e6
 
@@ -56,7 +56,7 @@ BY_HAND: dict[str, list[Row]] = {
 
 @pytest.fixture(scope="module")
 def played() -> dict[str, Record]:
-    scenario = find_serverless("tiny-serverless").build(0)
+    scenario = find_source("tiny-serverless").build(0)
     return {name: record_of(find_scheduler(name), scenario) for name in BY_HAND}
 
 

@@ -12,8 +12,9 @@ from varigym.envs.cluster.episode import run_episodes
 from varigym.policies.cluster import catalog
 from varigym.policies.cluster.catalog import ALIASES, ORDERS, PLACEMENTS, add_placement, find_policy, policy_names
 from varigym.policies.cluster.placements import Placement, packed
-from varigym.policies.cluster.policy import Information
+from varigym.policies.information import Information
 from varigym.scenarios.errors import InputError
+from varigym.scenarios.registry import Registry
 from worlds import SmallJob, small_scenario
 
 WORLD = small_scenario([SmallJob(37 * k, 1 + (5 * k) % 9, 40 + 90 * (k % 4), k % 2) for k in range(12)])
@@ -84,7 +85,7 @@ def test_unknown_names_are_refused_with_the_closest_ones(name: str, said: str) -
 
 
 def test_a_placement_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "PLACEMENTS", dict(PLACEMENTS))
+    monkeypatch.setattr(catalog, "PLACEMENTS", Registry("placement", PLACEMENTS))
     add_placement(Placement("mine", packed, "test"))
     ours, theirs = (simulate(WORLD, f"las+{name}+sticky")[0].jobs.finish_s for name in ("mine", "packed"))
     assert (ours == theirs).all()

@@ -17,7 +17,7 @@ from varigym.envs.cluster.world import prepare
 from varigym.policies.cluster.catalog import find_policy
 from varigym.policies.cluster.gittins import GRID, MIN_FINISHED, History, add_finished, empty_history, gittins_index
 from varigym.policies.cluster.list_policy import bank_history
-from varigym.scenarios.catalog import find_scenario
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.cluster.scenario import ClusterScenario
 from worlds import SmallJob, scenarios, small_scenario
 
@@ -96,7 +96,7 @@ def test_a_real_trace_teaches_online() -> None:
 
 
 def test_a_bank_s_history_counts_the_train_jobs() -> None:
-    source = find_scenario("sia-64")
+    source = find_source("sia-64")
     history = bank_history(make_bank([source.build(200_000)], source.history()))
     assert not bool(history.online)
     assert float(history.finished[:, -1].sum()) == 32 * 160

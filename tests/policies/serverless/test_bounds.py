@@ -46,7 +46,7 @@ def test_a_fork_s_bound_takes_every_stage_by_itself() -> None:
 
 @pytest.mark.slow
 def test_no_scheduler_is_cheaper() -> None:
-    source = varigym.find_serverless("strict-light:warmup_s=1:measured_s=5:noise_cv=0:straggler_share=0:transfer=none")
+    source = varigym.find_source("strict-light:warmup_s=1:measured_s=5:noise_cv=0:straggler_share=0:transfer=none")
     world = replace(source.build(0), name="quiet")
     bound = oracle_usd_per_request(world)
     record = varigym.simulate(world, "esg:margin=1:group=31")[0]

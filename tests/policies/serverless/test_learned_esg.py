@@ -41,7 +41,7 @@ from varigym.policies.serverless.esg.levers import (
 from varigym.policies.serverless.esg.replanning import Esg
 from varigym.policies.serverless.esg.scoring import choose as choose_esg
 from varigym.policies.serverless.esg.scoring import target
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.seeds import HELD_OUT
 from varigym.scenarios.serverless.scenario import ServerlessScenario
@@ -58,7 +58,7 @@ def esg(name: str = "esg") -> Esg:
 
 @cache
 def world(name: str) -> ServerlessScenario:
-    source = find_serverless(name)
+    source = find_source(name)
     assert isinstance(source, ServerlessSynthetic)
     return replace(source, arrivals=replace(source.arrivals, **SHORT)).build(HELD_OUT.first)
 

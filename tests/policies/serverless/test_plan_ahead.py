@@ -26,7 +26,7 @@ from varigym.policies.serverless.planning.aquatope import (
 )
 from varigym.policies.serverless.planning.cache import CacheNotice
 from varigym.policies.serverless.planning.problem import PlanProblem
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.serverless.configs import ConfigGrid
 from varigym.scenarios.serverless.workflows import chain
 
@@ -97,7 +97,7 @@ def test_a_policy_asks_for_what_it_binds(
     from varigym.envs.serverless.bank import make_bank
 
     monkeypatch.setenv("VARIGYM_CACHE", str(tmp_path))
-    world, policy = find_serverless("tiny-serverless").build(0), find_scheduler("aquatope:plans=3:margin=0.9")
+    world, policy = find_source("tiny-serverless").build(0), find_scheduler("aquatope:plans=3:margin=0.9")
     policy.plan_ahead([world, world], 2)  # type: ignore[attr-defined]
     assert len(asked) == 3 * len(world.workflows)
     assert policy.bind(make_bank([world])).plan.tolist() == [[seed] * 3 for seed in range(3)]

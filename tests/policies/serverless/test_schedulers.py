@@ -15,7 +15,7 @@ from varigym.envs.serverless.state import State
 from varigym.policies.serverless.catalog import SCHEDULERS, find_scheduler, knobs
 from varigym.policies.serverless.planning.aquatope import MISSING
 from varigym.policies.serverless.policy import Scheduler
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.serverless.scenario import ServerlessScenario
 
@@ -25,7 +25,7 @@ QUICK = {"aquatope": "aquatope:plans=1:runs=1"}
 
 @pytest.fixture(scope="module")
 def tiny() -> ServerlessScenario:
-    return find_serverless("tiny-serverless").build(0)
+    return find_source("tiny-serverless").build(0)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -16,7 +16,7 @@ from varigym.envs.serverless.bank import make_bank
 from varigym.envs.serverless.record import Record
 from varigym.policies.serverless.catalog import find_scheduler
 from varigym.policies.serverless.tables import platform_tables
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.serverless.requests import make_requests
 from varigym.scenarios.serverless.scenario import ServerlessScenario
 
@@ -28,7 +28,7 @@ FACTORS = (0.8, 1.0, 1.2)
 
 def alone(factor: float) -> ServerlessScenario:
     """One request of each of the four workflows, each with the platform to itself."""
-    scenario = find_serverless(f"{QUIET}:slo_factor={factor}").build(0)
+    scenario = find_source(f"{QUIET}:slo_factor={factor}").build(0)
     count = len(scenario.workflows)
     window_ms = (0.0, count * APART_MS)
     arrival_ms, workflow = np.arange(count) * APART_MS, np.arange(count, dtype=np.int32)

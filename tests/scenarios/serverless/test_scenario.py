@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.serverless.configs import ConfigGrid
 from varigym.scenarios.serverless.requests import Requests, make_requests
@@ -17,7 +17,7 @@ Change = Callable[[ServerlessScenario], ServerlessScenario]
 
 
 def tiny() -> ServerlessScenario:
-    return find_serverless("tiny-serverless").build(0)
+    return find_source("tiny-serverless").build(0)
 
 
 def field(name: str, value: object) -> Change:

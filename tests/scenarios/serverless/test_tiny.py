@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.serverless.tiny import TinyArrivals, TinyProfiles
 
 
 def test_the_world_is_as_small_as_the_docs_say() -> None:
-    scenario = find_serverless("tiny-serverless").build(7)
+    scenario = find_source("tiny-serverless").build(7)
     assert (scenario.vcpu.tolist(), scenario.vgpu.tolist(), scenario.warm) == ([2, 2], [2, 2], 1)
     assert (scenario.grid.batch.tolist(), scenario.grid.vgpu.tolist()) == ([1, 1, 2, 2], [1, 2, 1, 2])
     assert [(f.name, f.latency_ms.tolist(), f.cold_start_ms) for f in scenario.functions] == [

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from varigym.scenarios.catalog import find_scenario
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.cluster.scenario import ClusterScenario, Compat
 from varigym.scenarios.cluster.variability.bins import bin_scores
 from varigym.scenarios.cluster.variability.quantiles import CLASSES, MEASURED, Kind
@@ -27,7 +27,7 @@ def held(truth: Floats, redrawn: Floats, seed: int = 0, **knobs: float) -> Float
 
 
 def world(knobs: str, seed: int = 5) -> ClusterScenario:
-    return find_scenario(f"sia-64{knobs}").build(seed)
+    return find_source(f"sia-64{knobs}").build(seed)
 
 
 def same_jobs(one: ClusterScenario, other: ClusterScenario) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from varigym.scenarios.catalog import find_serverless
+from varigym.scenarios.catalog import find_source
 from varigym.scenarios.errors import InputError
 from varigym.scenarios.serverless.profiles.latency_table import read_latency_table
 
@@ -48,7 +48,7 @@ def test_cold_start_and_input_size_may_be_there(write: WriteFile) -> None:
 
 
 def test_a_scenario_written_to_a_table_reads_back(write: WriteFile) -> None:
-    scenario = find_serverless("strict-light:measured_s=1:warmup_s=0").build(0)
+    scenario = find_source("strict-light:measured_s=1:warmup_s=0").build(0)
     grid = scenario.grid
     rows = [
         f"{f.name},{grid.batch[x]},{grid.vcpu[x]},{grid.vgpu[x]},{f.latency_ms[x]!r},{f.cold_start_ms},{f.input_mb}"

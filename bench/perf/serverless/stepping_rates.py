@@ -10,22 +10,22 @@ import jax
 import jax.numpy as jnp
 from gymnasium.vector import AutoresetMode
 
-from ...envs.serverless.bank import Bank, make_bank
-from ...envs.serverless.decisions import decide
-from ...envs.serverless.dispatch import site_of
-from ...envs.serverless.dynamics import initial_state, settle
-from ...envs.serverless.mdp.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
-from ...envs.serverless.mdp.options import ServerlessOptions
-from ...envs.serverless.state import State, World
-from ...envs.serverless.view import observe
-from ...envs.serverless.world import rows
-from ...policies.serverless.catalog import find_scheduler
-from ...policies.serverless.policy import Scheduler
-from ...scenarios.catalog import find_serverless
-from ...scenarios.seeds import TRAIN
-from ...scenarios.serverless.source import windowed
-from ..perf.stepping import LANES, THREADS, host_stepped_rate, in_own_process, single_rate
-from ..perf.timing import Reading
+from ....envs.serverless.bank import Bank, make_bank
+from ....envs.serverless.decisions import decide
+from ....envs.serverless.dispatch import site_of
+from ....envs.serverless.dynamics import initial_state, settle
+from ....envs.serverless.mdp.faces import ServerlessGpuEnv, ServerlessGpuVectorEnv
+from ....envs.serverless.mdp.options import ServerlessOptions
+from ....envs.serverless.state import State, World
+from ....envs.serverless.view import observe
+from ....envs.serverless.world import rows
+from ....policies.serverless.catalog import find_scheduler
+from ....policies.serverless.policy import Scheduler
+from ....scenarios.catalog import find_source
+from ....scenarios.seeds import TRAIN
+from ....scenarios.serverless.source import windowed
+from ..stepping import LANES, THREADS, host_stepped_rate, in_own_process, single_rate
+from ..timing import Reading
 
 SETTING, BASE, WINDOW_S, WORLDS = "relaxed-heavy", "esg", 20.0, 8
 COMPILED_VISITS, PLACES = 2000, 512
@@ -33,7 +33,7 @@ COMPILED_VISITS, PLACES = 2000, 512
 
 def lane_readings(seconds: float) -> list[Reading]:
     """Decisions per second in 64 compiled lanes, and steps per second of the environments with random legal actions."""
-    source = windowed(find_serverless(SETTING), WINDOW_S)
+    source = windowed(find_source(SETTING), WINDOW_S)
     bank = make_bank([source.build(TRAIN.first + i) for i in range(WORLDS)])
     base: Any = find_scheduler(BASE)
     wait = ServerlessOptions().process(bank, base).wait

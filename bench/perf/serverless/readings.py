@@ -8,19 +8,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ...envs.core import pytree
-from ...envs.serverless.bank import Bank, make_bank
-from ...envs.serverless.dispatch import site_of
-from ...envs.serverless.dynamics import initial_state, point
-from ...envs.serverless.episode import begin, go_on, run_episodes
-from ...envs.serverless.state import World
-from ...envs.serverless.view import Decision, View, observe
-from ...envs.serverless.world import rows
-from ...policies.serverless.catalog import find_scheduler
-from ...policies.serverless.esg.scoring import EsgData, choose
-from ...scenarios.catalog import find_serverless
-from ...scenarios.seeds import HELD_OUT
-from ..perf.timing import Reading, rate
+from ....envs.core import pytree
+from ....envs.serverless.bank import Bank, make_bank
+from ....envs.serverless.dispatch import site_of
+from ....envs.serverless.dynamics import initial_state, point
+from ....envs.serverless.episode import begin, go_on, run_episodes
+from ....envs.serverless.state import World
+from ....envs.serverless.view import Decision, View, observe
+from ....envs.serverless.world import rows
+from ....policies.serverless.catalog import find_scheduler
+from ....policies.serverless.esg.scoring import EsgData, choose
+from ....scenarios.catalog import find_source
+from ....scenarios.seeds import HELD_OUT
+from ..timing import Reading, rate
 
 SETTING, POLICY = "relaxed-heavy", "esg"
 PLACES = 128
@@ -31,7 +31,7 @@ VIEWS = 4096
 
 def serverless_readings(seconds: float) -> list[Reading]:
     """Decisions per second of one episode, and microseconds of a look-up."""
-    bank = make_bank([find_serverless(SETTING).build(HELD_OUT.first)])
+    bank = make_bank([find_source(SETTING).build(HELD_OUT.first)])
     scheduler = find_scheduler(POLICY)
     data = scheduler.bind(bank)
     return [

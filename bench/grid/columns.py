@@ -9,11 +9,22 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..grid.experiment import Results
-from ..grid.intervals import Interval, difference_interval, mean_interval, ratio_interval
+from .intervals import Interval, difference_interval, mean_interval, ratio_interval
 
 NOTHING = "-"
 """Where no episode has a value, or there is nothing to compare with."""
+
+
+class Results(Protocol):
+    """Look-ups over finished rows; see `experiment.Results`."""
+
+    def values(self, scenario: str, policy: str, metric: str) -> NDArray[np.float64]:
+        """Values in the order of the seeds."""
+        ...
+
+    def baseline_of(self, policy: str) -> str:
+        """Name of the policy that `policy` is compared with."""
+        ...
 
 
 class Column(Protocol):
@@ -77,7 +88,7 @@ class Ratio:
 
     def over(self, results: Results, scenarios: list[str], policy: str) -> str:
         """Over several scenarios and all seeds."""
-        base_name = results.grid.baseline_of(policy)
+        base_name = results.baseline_of(policy)
         if policy == base_name:
             return "1 (baseline)"
         values, base = pairs(results, scenarios, policy, base_name, self.metric)
@@ -100,7 +111,7 @@ class Difference:
 
     def over(self, results: Results, scenarios: list[str], policy: str) -> str:
         """Over several scenarios and all seeds."""
-        base_name = results.grid.baseline_of(policy)
+        base_name = results.baseline_of(policy)
         if policy == base_name:
             return "0 (baseline)"
         values, base = pairs(results, scenarios, policy, base_name, self.metric)

@@ -1,31 +1,31 @@
-"""The two kinds of world as the bench runs them, looked up here; everything else in `bench` is the same for both."""
+"""The kinds of world that the bench runs, by name; whatever else needs to know how they differ asks the kind."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..agents.checkpoints.policies import load_policy, looks_like_path
-from ..envs.metric_type import Metric
-from ..scenarios.catalog import Kind
-from ..scenarios.errors import InputError
-from ..scenarios.seeds import HELD_OUT
-from .cluster.kind import ClusterBench
-from .serverless.kind import ServerlessBench
+from ...agents.checkpoints.policies import load_policy, looks_like_path
+from ...envs.metric_type import Metric
+from ...scenarios.errors import InputError
+from ...scenarios.registry import Registry
+from ...scenarios.seeds import HELD_OUT
+from .layout import Layout, Listing
+from .suite import Suite
 
 
 class BenchKind(Protocol):
     """From worlds and a policy to records, and from a record to figures."""
 
     @property
-    def about(self) -> str:
-        """What it is, in words."""
+    def name(self) -> str:
+        """Its name, which entries of the catalog of scenarios give as their world."""
         ...
 
     @property
-    def world(self) -> Kind:
-        """Which of the two it is."""
+    def about(self) -> str:
+        """What it is, in words: `a training cluster`."""
         ...
 
     @property
@@ -39,8 +39,18 @@ class BenchKind(Protocol):
         ...
 
     @property
-    def metrics(self) -> tuple[Metric[Any], ...]:
+    def metrics(self) -> Registry[Metric[Any]]:
         """What a record is judged by; one of them is `unfinished`."""
+        ...
+
+    @property
+    def layout(self) -> Layout:
+        """Its tables."""
+        ...
+
+    @property
+    def suites(self) -> Mapping[str, Suite]:
+        """Its named benchmarks."""
         ...
 
     @property
@@ -54,13 +64,18 @@ class BenchKind(Protocol):
         ...
 
     @property
-    def policy_names(self) -> str:
-        """What may be given as a policy."""
+    def experts(self) -> tuple[str, ...]:
+        """Policies that learners are compared with: the strongest that know no more; the first is the usual teacher."""
         ...
 
     @property
-    def rows_option(self) -> str:
-        """The option of `simulate` that writes `rows`."""
+    def policy_names(self) -> str:
+        """What may be given as a policy, in words."""
+        ...
+
+    @property
+    def listings(self) -> list[Listing]:
+        """Its policies as `varigym list` shows them."""
         ...
 
     def knows_policy(self, name: str) -> bool:
@@ -73,6 +88,10 @@ class BenchKind(Protocol):
 
     def is_policy(self, policy: object) -> bool:
         """Whether an object of one's own is one of its policies."""
+        ...
+
+    def baseline_of(self, baseline: str, policy: str) -> str:
+        """Name of the policy that `policy` is compared with under `baseline`; empty where there is none."""
         ...
 
     def bank(self, source: Any, worlds: Sequence[Any]) -> Any:
@@ -99,9 +118,29 @@ class BenchKind(Protocol):
         """CSV of what was counted, one row each."""
         ...
 
+    def more_tables(self, results: Any) -> list[Any]:
+        """Tables of `Results` that only this kind has, for its report."""
+        ...
 
-CLUSTER, SERVERLESS = ClusterBench(), ServerlessBench()
-KINDS: tuple[BenchKind, ...] = (CLUSTER, SERVERLESS)
+    def figures(self, results: Any) -> list[tuple[str, str]]:
+        """(title, SVG) of `Results`, for its report."""
+        ...
+
+
+KINDS: Registry[BenchKind] = Registry("world")
+SUITES: Registry[Suite] = Registry("suite")
+
+
+def add_world(kind: BenchKind) -> None:
+    """Add a kind of world and its suites, so that `simulate`, `compare` and commands run it. Raises `InputError`."""
+    KINDS.add(kind.name, kind)
+    for name, suite in kind.suites.items():
+        SUITES.add(name, suite)
+
+
+def add_metric(world: str, metric: Metric[Any]) -> None:
+    """Add a metric of the records of a world: `cluster`, `serverless` or one that was added. Raises `InputError`."""
+    KINDS.find(world).metrics.add(metric.name, metric)
 
 
 def kind_of(source: Any) -> BenchKind:
@@ -111,10 +150,11 @@ def kind_of(source: Any) -> BenchKind:
 
 def kind_of_world(world: Any) -> BenchKind:
     """The kind of a world. Raises `InputError`."""
-    for kind in KINDS:
+    for kind in KINDS.values():
         if isinstance(world, kind.scenario):
             return kind
-    raise InputError(f"{type(world).__name__} is no world; legal: {', '.join(k.scenario.__name__ for k in KINDS)}")
+    legal = ", ".join(kind.scenario.__name__ for kind in KINDS.values())
+    raise InputError(f"{type(world).__name__} is no world; legal: {legal}")
 
 
 def find_policy_of(kind: BenchKind, policy: Any) -> Any:
@@ -127,7 +167,7 @@ def find_policy_of(kind: BenchKind, policy: Any) -> Any:
     if isinstance(policy, str):
         return _named(kind, policy)
     if not kind.is_policy(policy):
-        if other := next((other for other in KINDS if other.is_policy(policy)), None):
+        if other := next((other for other in KINDS.values() if other.is_policy(policy)), None):
             raise _foreign(kind, policy.name, other)
         name = getattr(policy, "name", repr(policy))
         raise InputError(f"policy = {name}; legal for {kind.about}: a name or a policy object")
@@ -135,21 +175,21 @@ def find_policy_of(kind: BenchKind, policy: Any) -> Any:
 
 
 def _named(kind: BenchKind, name: str) -> Any:
-    for other in KINDS:
-        if other is not kind and other.knows_policy(name):
+    for other in KINDS.values():
+        if other is not kind and other.knows_policy(name) and not kind.knows_policy(name):
             raise _foreign(kind, name, other)
     return _checkpoint_of(kind, Path(name)) if is_checkpoint(name) else kind.find_policy(name)
 
 
 def is_checkpoint(name: str) -> bool:
     """Whether a policy's name is taken for the folder of a checkpoint."""
-    return not any(kind.knows_policy(name) for kind in KINDS) and looks_like_path(name)
+    return not any(kind.knows_policy(name) for kind in KINDS.values()) and looks_like_path(name)
 
 
 def _checkpoint_of(kind: BenchKind, folder: Path) -> Any:
     world, policy = load_policy(folder)
-    if world is not kind.world:
-        raise _foreign(kind, str(folder), next(other for other in KINDS if other.world is world))
+    if world != kind.name:
+        raise _foreign(kind, str(folder), KINDS.find(world))
     return policy
 
 
@@ -159,7 +199,7 @@ def _foreign(kind: BenchKind, name: str, other: BenchKind) -> InputError:
 
 def kind_of_record(record: Any) -> BenchKind:
     """The kind of world that a record is of. Raises `InputError`."""
-    for kind in KINDS:
+    for kind in KINDS.values():
         if isinstance(record, kind.record):
             return kind
     raise InputError(f"{type(record).__name__} is no record; legal: what `simulate` gives")
@@ -167,4 +207,4 @@ def kind_of_record(record: Any) -> BenchKind:
 
 def metrics_of(record: Any) -> dict[str, float]:
     """Every metric of a record of either kind; NaN where one does not exist."""
-    return {metric.name: metric.of(record) for metric in kind_of_record(record).metrics}
+    return {metric.name: metric.of(record) for metric in kind_of_record(record).metrics.values()}

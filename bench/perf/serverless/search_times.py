@@ -7,13 +7,13 @@ from statistics import median
 
 import numpy as np
 
-from ...envs.serverless.bank import make_bank
-from ...policies.serverless.esg.search import Search
-from ...policies.serverless.paths import PathSpace
-from ...policies.serverless.tables import PlatformTables, platform_tables
-from ...scenarios.catalog import find_serverless
-from ...scenarios.seeds import HELD_OUT
-from ..perf.timing import Reading
+from ....envs.serverless.bank import make_bank
+from ....policies.serverless.esg.search import Search
+from ....policies.serverless.paths import PathSpace
+from ....policies.serverless.tables import PlatformTables, platform_tables
+from ....scenarios.catalog import find_source
+from ....scenarios.seeds import HELD_OUT
+from ..timing import Reading
 
 WORLDS = {
     "S100": "moderate-normal:warmup_s=0:measured_s=1",
@@ -92,4 +92,4 @@ def time_search(tables: PlatformTables, case: SearchCase) -> tuple[int, float]:
 
 
 def _tables(world: str) -> PlatformTables:
-    return platform_tables(make_bank([find_serverless(world).build(HELD_OUT.first)]))
+    return platform_tables(make_bank([find_source(world).build(HELD_OUT.first)]))

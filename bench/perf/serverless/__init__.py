@@ -1,0 +1,1 @@
+"""How fast the serverless platform is simulated."""
