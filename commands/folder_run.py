@@ -15,8 +15,6 @@ from ..scenarios.errors import InputError
 
 LEARN = ("torch", "tensorboard", "safetensors")
 """What learners need beside the package itself."""
-TEACHERS = ("gittins+pal+backfill", "esg")
-"""Experts to learn from unless told otherwise: of a cluster, of a serverless platform."""
 USUAL_SCENARIO = "sia-64"
 """Where to learn unless told otherwise."""
 PATIENCE_S = 5.0

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agents.recipes.options import ImitateOptions
-from ..bench.grid.world_kinds import KINDS, kind_of
+from ..bench.grid.world_kinds import kind_of
 from ..bench.report.outputs import refuse_unwritable
 from ..bench.report.terminal import note, progress_bar
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
 from .folder_run import USUAL_SCENARIO, FolderRun, require_learn
 from .named import ScenarioOption, Word, one_scenario
-from .train_ppo import classroom, compare_on_validation
+from .plugins import PluginOption
+from .train_ppo import compare_on_validation, learning_task
 
 if TYPE_CHECKING:
     from ..agents.recipes.dagger import Epoch
@@ -55,6 +56,7 @@ class Imitate(FolderRun):
     """Write the data set to this .npz file at the end, too."""
     minari: str = ""
     """Hand the data set to Minari under this name, NAMESPACE/NAME-v0, at the end; it needs every step (see --most)."""
+    plugin: PluginOption = None
     learning: ImitateFlags = ImitateFlags()
 
     def run(self) -> None:
@@ -62,6 +64,7 @@ class Imitate(FolderRun):
         require_learn()
         from ..agents.data.dataset_file import load_dataset
         from ..agents.data.minari_export import episodes_of, export_minari
+        from ..agents.learning import LEARNING
         from ..agents.recipes.dagger import DATA, run_imitation
 
         options = ImitateOptions(**asdict(self.learning))
@@ -71,18 +74,19 @@ class Imitate(FolderRun):
         refuse_unwritable(self.data_out)
         if self.minari:
             self._check_minari(options)
-        cluster = {"decide_every": self.decide_every} if kind_of(source) is KINDS["cluster"] else {}
-        room = classroom(source, self.teacher, self.base, self.window_s, None, **cluster)
+        options_of = LEARNING.find(kind_of(source).name).options
+        own = {"decide_every": self.decide_every} if hasattr(options_of, "decide_every") else {}
+        task = learning_task(source, self.teacher, self.base, self.window_s, None, **own)
         data = load_dataset(self.data) if self.data else None
         if self.minari and data is not None:
             episodes_of(data)
         with self.looked_on(), _shown((options.dagger + 1) * options.epochs) as report:
-            run_imitation(room, options, self.out, self.resume, data, report, bool(self.minari))
+            run_imitation(task, options, self.out, self.resume, data, report, bool(self.minari))
         note(f"wrote {self.out}")
         if self.data_out:
             self.data_out.write_bytes((self.out / DATA).read_bytes())
             note(f"wrote {self.data_out}")
-        compare_on_validation(room, self.out, options.validation_worlds)
+        compare_on_validation(task, self.out, options.validation_worlds)
         if self.minari:
             made = export_minari(load_dataset(self.out / DATA), self.minari)
             note(f"wrote {made.storage.data_path.parent}; minari.load_dataset('{self.minari}') reads it")

@@ -12,29 +12,26 @@ import tyro
 from rich.progress import TimeRemainingColumn
 
 from ..agents.checkpoints.policies import load_policy
+from ..agents.learning import LEARNING
 from ..agents.recipes.es import EsOptions
-from ..agents.serverless.es_run import OPTIONS, EsgRun
 from ..bench.grid.world_kinds import KINDS, find_policy_of, kind_of
 from ..bench.report.terminal import console, note, progress_bar
-from ..policies.cluster.index_net import LearnedIndex
-from ..policies.serverless.esg.learned import LearnedEsg
-from ..policies.serverless.esg.replanning import Esg
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
-from ..scenarios.serverless.source import ServerlessSynthetic
-from .folder_run import TEACHERS, USUAL_SCENARIO, FolderRun, require_learn
+from .folder_run import USUAL_SCENARIO, FolderRun, require_learn
 from .named import ScenariosOption, Words, scenarios_of
+from .plugins import PluginOption
 
 if TYPE_CHECKING:
-    from ..agents.cluster.es_run import IndexRun
     from ..agents.recipes.es import Generation
 
 
-def _help(name: str, about: str) -> Any:
+def _help(option: str, about: str) -> Any:
     """Help that says the default of every kind of world."""
-    cluster, serverless = getattr(EsOptions(), name), getattr(OPTIONS, name)
-    other = "" if serverless == cluster else f"; of a serverless platform {serverless}"
-    return tyro.conf.arg(help=f"{about} Default: {cluster}{other}.")
+    usual = {name: getattr(learning.es_options, option) for name, learning in LEARNING.items()}
+    first = next(iter(usual.values()))
+    differ = "".join(f"; of {KINDS[name].about} {value}" for name, value in usual.items() if value != first)
+    return tyro.conf.arg(help=f"{about} Default: {first}{differ}.")
 
 
 @dataclass(frozen=True)
@@ -81,6 +78,7 @@ class TrainEs(FolderRun):
     """Hidden units of the network. Default: 8, or those of --init."""
     validation_worlds: int | None = None
     """Validation worlds that are looked at. Default: 64; of a serverless platform 4 per scenario."""
+    plugin: PluginOption = None
     search: EsFlags = EsFlags()
 
     def run(self) -> None:
@@ -100,41 +98,24 @@ class TrainEs(FolderRun):
             markup=False,
         )
 
-    def _run(self) -> IndexRun | EsgRun:
+    def _run(self) -> Any:
         """What is trained: by the kind of the scenarios."""
-        from ..agents.cluster.es_run import IndexRun
-
         names = scenarios_of(self.words, self.scenarios) or [USUAL_SCENARIO]
         sources: list[Any] = [find_source(name) for name in names]
         kind = kind_of(sources[0])
-        options = self.search.over(EsOptions() if kind is KINDS["cluster"] else OPTIONS)
-        expert = find_policy_of(kind, self.teacher or TEACHERS[kind is not KINDS["cluster"]])
+        learning = LEARNING.find(kind.name)
+        expert = find_policy_of(kind, self.teacher or kind.experts[0])
         init: Any = load_policy(self.init)[1] if self.init else None
-        _refuse_other(self.init, init, LearnedIndex if kind is KINDS["cluster"] else LearnedEsg)
-        given = {"hidden": self.hidden, "validation_worlds": self.validation_worlds}
+        if init is not None and not isinstance(init, learning.improved):
+            raise InputError(
+                f"--init {self.init} holds another kind of policy; legal: what train --algo es made for such a world "
+                "(--algo ppo begins from a clone)"
+            )
+        asked = {"hidden": self.hidden, "validation_worlds": self.validation_worlds}
         if init is not None and self.hidden is None:
-            given["hidden"] = init.weights["b1"].size
-        chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if kind is KINDS["cluster"]:
-            if len(sources) != 1:
-                raise InputError(f"scenarios {', '.join(names)}; legal for a cluster: one")
-            _refuse_fixed(sources[0])
-            return IndexRun(sources[0], expert, options, init=init, **chosen)
-        for source in sources:
-            if not isinstance(source, ServerlessSynthetic):
-                raise InputError(f"scenario '{source.name}'; legal: drawn worlds of {kind.about}")
-        if not isinstance(expert, Esg):
-            raise InputError(f"teacher '{self.teacher}'; legal for es on {kind.about}: esg, perhaps with knobs")
-        return EsgRun(tuple(sources), expert, options, init=init, **chosen)
-
-
-def _refuse_other(folder: Path | None, init: Any, wanted: type[LearnedIndex] | type[LearnedEsg]) -> None:
-    """Raises `InputError` where the policy to begin from is of another kind."""
-    if init is not None and not isinstance(init, wanted):
-        raise InputError(
-            f"--init {folder} holds another kind of policy; legal: what train --algo es made for such a world "
-            "(--algo ppo begins from a clone)"
-        )
+            asked["hidden"] = init.weights["b1"].size
+        given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+        return learning.search(sources, expert, self.search.over(learning.es_options), init=init, **given)
 
 
 def _said(found: Mapping[str, Any]) -> str:
@@ -145,21 +126,15 @@ def _said(found: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in found.items() if name != "worth")
 
 
-def _refuse_fixed(source: Any) -> None:
-    """Raises `InputError` for a cluster whose worlds do not differ by seed."""
-    if not hasattr(source, "bins"):
-        raise InputError(f"scenario '{source.name}' is the same world for every seed; nothing is learned from it")
-
-
 @contextmanager
 def _shown(generations: int) -> Iterator[Any]:
     """A bar that follows the generations; what validation worlds say is written out."""
     with progress_bar(TimeRemainingColumn()) as bar:
-        task = bar.add_task("generations", total=generations)
+        shown = bar.add_task("generations", total=generations)
 
         def watch(generation: Generation) -> None:
             done, fitness = generation.state.generation, generation.fitness.mean()
-            bar.update(task, completed=done, description=f"fitness {fitness:+.3f}; generations")
+            bar.update(shown, completed=done, description=f"fitness {fitness:+.3f}; generations")
             if (found := generation.validation) and done < generations:
                 note(f"generation {done}, on validation worlds: {_said(found)}")
 

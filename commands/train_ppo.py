@@ -11,27 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.progress import TimeRemainingColumn
 
 from ..agents.checkpoints.checkpoint import Checkpoint, load_checkpoint
-from ..agents.checkpoints.network_kinds import CLUSTER_SCORER, SERVERLESS_SCORER
 from ..agents.checkpoints.policies import load_policy
 from ..agents.recipes.options import PpoOptions
 from ..bench.grid.experiment import Grid, run_grid
-from ..bench.grid.world_kinds import KINDS, find_policy_of, kind_of
+from ..bench.grid.world_kinds import find_policy_of, kind_of
 from ..bench.report.judgement import Judgement
 from ..bench.report.terminal import console, note, progress_bar
-from ..envs.cluster.mdp.options import EnvOptions
-from ..envs.serverless.mdp.options import ServerlessOptions
 from ..scenarios.catalog import find_source
 from ..scenarios.errors import InputError
 from ..scenarios.seeds import VALIDATION
-from .folder_run import TEACHERS, USUAL_SCENARIO, FolderRun, require_learn
+from .folder_run import USUAL_SCENARIO, FolderRun, require_learn
 from .named import ScenarioOption, Word, one_scenario
+from .plugins import PluginOption
 from .train_es import TrainEs
 
 if TYPE_CHECKING:
-    from ..agents.task import Classroom
+    from ..agents.task import LearningTask
 
-BASE = "min-config"
-SCORERS = (CLUSTER_SCORER, SERVERLESS_SCORER)
 PPO_VALIDATION = 8
 """Validation worlds that PPO's outcome is shown on."""
 
@@ -63,6 +59,7 @@ class TrainPpo(FolderRun):
     """Go on where the run in --out was interrupted; all other options as they were."""
     window_s: float = 20.0
     """Serverless: length of an episode in seconds."""
+    plugin: PluginOption = None
     learning: PpoFlags = PpoFlags()
 
     def run(self) -> None:
@@ -73,18 +70,18 @@ class TrainPpo(FolderRun):
         source = find_source(one_scenario(self.word, self.scenario, USUAL_SCENARIO))
         init = load_checkpoint(self.init) if self.init else None
         given = asdict(self.learning) | ({"width": init.sizes.get("width", self.learning.width)} if init else {})
-        room = classroom(source, self.teacher, init.base if init else "", self.window_s, init)
-        options = PpoOptions(**given).for_world(room.is_cluster)
+        task = learning_task(source, self.teacher, init.base if init else "", self.window_s, init)
+        options = PpoOptions(**given).staged(task.stage)
         with self.looked_on(), progress_bar(TimeRemainingColumn()) as bar:
-            task = bar.add_task("stages", total=options.stages)
+            stages = bar.add_task("stages", total=options.stages)
 
             def report(stage: Stage) -> None:
                 told = f"reward {stage.reward:.6f} per decision, {stage.steps_per_s:,.0f} decisions/s"
-                bar.update(task, completed=stage.number, description=f"{told}; stages")
+                bar.update(stages, completed=stage.number, description=f"{told}; stages")
 
-            run_ppo(room, options, self.out, self.resume, init, report)
+            run_ppo(task, options, self.out, self.resume, init, report)
         note(f"wrote {self.out}")
-        compare_on_validation(room, self.out, PPO_VALIDATION)
+        compare_on_validation(task, self.out, PPO_VALIDATION)
 
 
 def algorithm(words: Sequence[str]) -> type[TrainEs | TrainPpo]:
@@ -93,27 +90,26 @@ def algorithm(words: Sequence[str]) -> type[TrainEs | TrainPpo]:
     return TrainPpo if after.get("--algo") == "ppo" or "--algo=ppo" in words else TrainEs
 
 
-def classroom(
+def learning_task(
     source: Any, teacher: str, base: str, window_s: float, init: Checkpoint | None, **options: Any
-) -> Classroom:
-    """Where an expert of this name, by default the strongest, is learned from; options of `init` where there is one."""
-    from ..agents.task import Classroom
+) -> LearningTask:
+    """What an expert of this name, by default the strongest, is learned from; options of `init` where there is one."""
+    from ..agents.learning import LEARNING
 
     kind = kind_of(source)
+    learning = LEARNING.find(kind.name)
     if init is not None:
-        if init.network.world != kind.name or init.kind not in SCORERS:
+        if init.kind != learning.scorer:
             raise InputError(f"--init holds a {init.kind}; legal: a network that scores actions, for {kind.about}")
         options = dict(init.options)
-    expert = find_policy_of(kind, teacher or TEACHERS[kind is not KINDS["cluster"]])
-    if kind is KINDS["cluster"]:
-        return Classroom(source, expert, find_policy_of(kind, base) if base else expert, EnvOptions(**options))
-    return Classroom(source, expert, find_policy_of(kind, base or BASE), ServerlessOptions(**options), window_s)
+    expert, shown = find_policy_of(kind, teacher or kind.experts[0]), base or learning.base
+    return learning.task(source, expert, find_policy_of(kind, shown) if shown else None, options, window_s)
 
 
-def compare_on_validation(room: Classroom, out: Path, worlds: int) -> None:
+def compare_on_validation(task: LearningTask, out: Path, worlds: int) -> None:
     """Whole episodes of a learner and of its teacher on the same validation worlds."""
     _, policy = load_policy(out)
     seeds = tuple(range(VALIDATION.first, VALIDATION.first + worlds))
-    results = run_grid(Grid((room.source,), (policy, room.teacher), seeds, room.teacher.name))
-    console().print(*Judgement(results, (policy.name,), (room.teacher.name,)).tables())
+    results = run_grid(Grid((task.source,), (policy, task.teacher), seeds, task.teacher.name))
+    console().print(*Judgement(results, (policy.name,), (task.teacher.name,)).tables())
     console().print(f"on held-out worlds: varigym evaluate {out}", markup=False)

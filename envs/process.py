@@ -94,6 +94,10 @@ class Process(Protocol):
         """(seconds since the world began [], whether it ran out of room [] bool: the faces then refuse to go on)."""
         ...
 
+    def is_over(self, world: Arrays, state: Arrays) -> jax.Array:
+        """Whether the episode has ended or run out of room [] bool."""
+        ...
+
     def split(self, state: Arrays) -> tuple[Arrays, Arrays]:
         """(what instant actions leave as it is, the draft: what they change)."""
         ...

@@ -15,22 +15,19 @@ import varigym
 from rich.console import Console
 from varigym.agents.checkpoints.checkpoint import load_checkpoint
 from varigym.agents.checkpoints.policies import load_policy
-from varigym.agents.cluster.es_run import IndexRun
+from varigym.agents.learning import LEARNING
 from varigym.agents.recipes.dagger import complete_imitation
-from varigym.agents.recipes.es import EsOptions
 from varigym.agents.recipes.es_run import complete_es
 from varigym.agents.recipes.options import ImitateOptions, PpoOptions
 from varigym.agents.recipes.ppo import complete_ppo
-from varigym.agents.serverless.es_run import OPTIONS, EsgRun
-from varigym.agents.task import Classroom
+from varigym.agents.task import LearningTask
 from varigym.bench.grid.experiment import Grid, run_grid
 from varigym.bench.grid.provenance import commit
+from varigym.bench.grid.world_kinds import kind_of
 from varigym.bench.report.judgement import Judgement
-from varigym.commands.train_ppo import classroom
-from varigym.policies.serverless.esg.replanning import Esg
+from varigym.commands.train_ppo import learning_task
 from varigym.scenarios.catalog import find_source
 from varigym.scenarios.seeds import HELD_OUT
-from varigym.scenarios.serverless.source import ServerlessSynthetic
 
 
 @dataclass(frozen=True)
@@ -63,14 +60,14 @@ class Args:
 
 def main(args: Args) -> Judgement:
     """Return what everyone came to on the held-out worlds."""
-    room = classroom(find_source(args.scenario), args.teacher, "", args.window_s, None)
-    folders = {name: [trained(args, room, name, seed) for seed in range(args.seeds)] for name in args.recipes}
+    task = learning_task(find_source(args.scenario), args.teacher, "", args.window_s, None)
+    folders = {name: [trained(args, task, name, seed) for seed in range(args.seeds)] for name in args.recipes}
     policies = {folder: load_policy(folder)[1] for group in folders.values() for folder in group}
     grid = Grid(
         sources=(find_source(args.scenario),),
-        policies=(*policies.values(), room.teacher),
+        policies=(*policies.values(), task.teacher),
         seeds=tuple(range(HELD_OUT.first, HELD_OUT.first + args.worlds_held_out)),
-        baseline=room.teacher.name,
+        baseline=task.teacher.name,
     )
     results = run_grid(grid, args.out / f"held-out-{commit()}", note=print)  # rows of other code are not mixed in
     groups = tuple(
@@ -79,50 +76,50 @@ def main(args: Args) -> Judgement:
         if args.seeds > 1
     )
     names = tuple(policy.name for policy in policies.values())
-    judged = Judgement(results, names, (room.teacher.name,), groups)
+    judged = Judgement(results, names, (task.teacher.name,), groups)
     Console().print(*judged.tables())
     return judged
 
 
-def trained(args: Args, room: Classroom, recipe: str, seed: int) -> Path:
+def trained(args: Args, task: LearningTask, recipe: str, seed: int) -> Path:
     """The folder of a recipe and seed, with a finished run in it: begun, gone on with, or left alone."""
     folder = args.out / f"{recipe}-{seed}"
     clock = perf_counter()
-    RECIPES[recipe](args, room, seed, folder)
+    RECIPES[recipe](args, task, seed, folder)
     print(f"{folder.name}: {perf_counter() - clock:.0f} s", flush=True)
     return folder
 
 
-def cloned(rounds: bool) -> Callable[[Args, Classroom, int, Path], object]:
+def cloned(rounds: bool) -> Callable[[Args, LearningTask, int, Path], object]:
     """Behaviour cloning, with DAgger's rounds or without."""
 
-    def run(args: Args, room: Classroom, seed: int, folder: Path) -> object:
+    def run(args: Args, task: LearningTask, seed: int, folder: Path) -> object:
         options = ImitateOptions(episodes=args.episodes, dagger=args.rounds if rounds else 0, seed=seed)
-        return complete_imitation(room, options, folder)
+        return complete_imitation(task, options, folder)
 
     return run
 
 
-def improved(begin: str = "") -> Callable[[Args, Classroom, int, Path], object]:
+def improved(begin: str = "") -> Callable[[Args, LearningTask, int, Path], object]:
     """PPO, from nothing or from another recipe's outcome of the same seed."""
 
-    def run(args: Args, room: Classroom, seed: int, folder: Path) -> object:
-        init = load_checkpoint(trained(args, room, begin, seed)) if begin else None
-        return complete_ppo(room, PpoOptions(steps=args.steps, stage=args.stage, seed=seed), folder, init)
+    def run(args: Args, task: LearningTask, seed: int, folder: Path) -> object:
+        init = load_checkpoint(trained(args, task, begin, seed)) if begin else None
+        return complete_ppo(task, PpoOptions(steps=args.steps, stage=args.stage, seed=seed), folder, init)
 
     return run
 
 
-def searched(args: Args, room: Classroom, seed: int, folder: Path) -> object:
+def searched(args: Args, task: LearningTask, seed: int, folder: Path) -> object:
     """Evolution strategies from the expert, over whole episodes of a cluster or windows of a platform."""
-    usual, source = EsOptions() if room.is_cluster else OPTIONS, find_source(args.scenario)
+    source = find_source(args.scenario)
+    learning = LEARNING[kind_of(source).name]
+    usual = learning.es_options
     options = replace(usual, seed=seed, generations=args.generations or usual.generations)
-    if isinstance(source, ServerlessSynthetic) and isinstance(room.teacher, Esg):
-        return complete_es(EsgRun((source,), room.teacher, options), folder)
-    return complete_es(IndexRun(source, room.teacher, options), folder)
+    return complete_es(learning.search([source], task.teacher, options), folder)
 
 
-RECIPES: Mapping[str, Callable[[Args, Classroom, int, Path], object]] = {
+RECIPES: Mapping[str, Callable[[Args, LearningTask, int, Path], object]] = {
     "bc": cloned(rounds=False),
     "dagger": cloned(rounds=True),
     "ppo": improved(),

@@ -27,12 +27,16 @@ class Registry(dict[str, T]):
 
     def add(self, name: str, entry: T) -> T:
         """Add an entry and return it. Raises `InputError` for a name that is taken or that cannot be one."""
+        self.check_new(name)
+        self[name] = entry
+        return entry
+
+    def check_new(self, name: str) -> None:
+        """Raises `InputError` for a name that is taken or that cannot be one."""
         if not isinstance(name, str) or not name.isprintable() or not name or set(name) & set(RESERVED + " "):
             raise InputError(f"{self.what} {name!r}; legal: a name without spaces and without {' '.join(RESERVED)}")
         if name in self:
             raise InputError(f"{self.what} '{name}' exists already; legal: a new name")
-        self[name] = entry
-        return entry
 
     def find(self, name: str) -> T:
         """The entry of a name. Raises `InputError` with the closest names."""

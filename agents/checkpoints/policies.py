@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ...envs.cluster.mdp.kind import ClusterKind
 from ...envs.cluster.mdp.options import EnvOptions
-from ...envs.kind import Kind as EnvKind
 from ...envs.serverless.mdp.kind import ServerlessKind
 from ...envs.serverless.mdp.observation import CONFIG_FEATURES
 from ...envs.serverless.mdp.options import ServerlessOptions
@@ -44,16 +43,16 @@ def esg_checkpoint(expert: Esg, weights: Weights, training: Training) -> Checkpo
     return Checkpoint(SERVERLESS_ESG, expert.name, sizes, {}, policy.weights, training)
 
 
-def scorer_checkpoint(kind: EnvKind, weights: Mapping[str, NDArray[np.float32]], training: Training) -> Checkpoint:
+def scorer_checkpoint(kind: Any, weights: Mapping[str, NDArray[np.float32]], training: Training) -> Checkpoint:
     """A network of `networks` for environments of `kind`; `jax_networks.arrays_of` gives its weights.
 
     Raises `InputError` where they do not fit.
     """
-    if not isinstance(kind, ClusterKind | ServerlessKind):
+    if type(kind) not in _SCORERS:
         raise InputError(f"kind = {type(kind).__name__}; legal: the kind of an environment (env.kind)")
-    name = CLUSTER_SCORER if isinstance(kind, ClusterKind) else SERVERLESS_SCORER
+    name, sizes_of = _SCORERS[type(kind)]
     try:
-        sizes = _slot_sizes(kind, weights) if isinstance(kind, ClusterKind) else _config_sizes(kind, weights)
+        sizes = sizes_of(kind, weights)
     except (KeyError, IndexError, AttributeError):
         raise InputError(f"weights of no {name}; legal: arrays_of(network)") from None
     options = {option: _plain(getattr(kind.options, option)) for option in NETWORKS[name].options}
@@ -68,6 +67,13 @@ def _slot_sizes(kind: ClusterKind, weights: Mapping[str, NDArray[np.float32]]) -
 def _config_sizes(kind: ServerlessKind, weights: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
     waves = (weights["config.weight"].shape[1] - len(CONFIG_FEATURES)) // 2
     return {"width": weights["score.weight"].shape[1], "waves": waves, "vgpus": kind.process.layout.vgpus}
+
+
+_SCORERS: Mapping[type, tuple[str, Callable[[Any, Mapping[str, NDArray[np.float32]]], dict[str, int]]]] = {
+    ClusterKind: (CLUSTER_SCORER, _slot_sizes),
+    ServerlessKind: (SERVERLESS_SCORER, _config_sizes),
+}
+"""Class of an environment's kind -> the network that scores its actions, and the sizes that follow from weights."""
 
 
 def _plain(value: Any) -> Any:

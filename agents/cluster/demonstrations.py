@@ -24,7 +24,7 @@ from ...envs.cluster.state import FREE, World
 from ...envs.cluster.view import observe
 from ...policies.cluster.list_policy import ListPolicy
 from ...scenarios.errors import InputError
-from ..data.steps import Ending, Follow, MicroStep, obey
+from ..steps import Ending, Follow, MicroStep, obey
 
 
 def demonstrate(

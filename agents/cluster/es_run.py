@@ -15,7 +15,7 @@ from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.policies import index_checkpoint
 from ..recipes.es import EsOptions, EsState, Weights, masked
 from ..recipes.es_run import RECIPE, training_of
-from .objective import IndexTask
+from .objective import IndexObjective
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class IndexRun:
             raise InputError(f"teacher '{name}' is learned itself; legal: ORDER+PLACEMENT; to go on from it: init")
         check_whole("hidden", self.hidden, 1, 1024)
         check_whole("validation_worlds", self.validation_worlds, 1, 10_000)
-        self.task.start(0)
+        self.objective.start(0)
         LearnedIndex(self.expert, self.start)  # refuses an expert that sees more
         if self.init is not None and self.init.expert.name != self.expert.name:
             raise InputError(f"init is an index over {self.init.expert.name}; legal: one over {self.expert.name}")
@@ -46,15 +46,15 @@ class IndexRun:
             raise InputError(f"init has {self.init.weights['b1'].size} hidden units, not {self.hidden}")
 
     @property
-    def task(self) -> IndexTask:
+    def objective(self) -> IndexObjective:
         """What is searched."""
-        return IndexTask(self.source, self.expert, self.hidden, self.validation_worlds, self.frozen)
+        return IndexObjective(self.source, self.expert, self.hidden, self.validation_worlds, self.frozen)
 
     @property
     def start(self) -> Weights:
         """Weights before the first generation."""
-        start = dict(self.init.weights) if self.init else self.task.start(self.options.seed)
-        return masked(start, self.task.mask)
+        start = dict(self.init.weights) if self.init else self.objective.start(self.options.seed)
+        return masked(start, self.objective.mask)
 
     @property
     def asked(self) -> dict[str, Any]:

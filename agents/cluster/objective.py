@@ -1,4 +1,4 @@
-"""The learned index of the training cluster as a task for evolution strategies: mean JCT of whole episodes."""
+"""The learned index of the training cluster as an objective of evolution strategies: mean JCT of whole episodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAIL_SLOTS = (64, 24, 8)
 
 
 @dataclass(frozen=True)
-class IndexTask:
+class IndexObjective:
     """Fitness is log(mean JCT / the expert's on the same world), averaged over worlds."""
 
     source: ClusterSynthetic

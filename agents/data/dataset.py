@@ -45,7 +45,7 @@ class Dataset:
     seeds: tuple[int, ...]
     """Of the worlds, an episode each."""
     facts: Mapping[str, Any]
-    """Of the classroom."""
+    """Of the learning task."""
     version: str = metadata.version("varigym")
     endings: Endings | None = None
     """None where steps were left out, or another than the expert acted."""
@@ -63,7 +63,7 @@ class Dataset:
 
 
 def joined(one: Dataset, other: Dataset) -> Dataset:
-    """Both, the episodes of `other` after those of `one`. Raises `InputError` where they are of other classrooms."""
+    """Both, the episodes of `other` after those of `one`. Raises `InputError` where they are of other tasks."""
     refuse_unlike(other, one.facts)
     columns: dict[str, Any] = {n: np.concatenate([getattr(one, n), getattr(other, n)]) for n in COLUMNS}
     columns["episode"][len(one) :] += len(one.seeds)
@@ -80,7 +80,7 @@ def _joined_endings(one: Endings | None, other: Endings | None) -> Endings | Non
 
 
 def refuse_unlike(data: Dataset, facts: Mapping[str, Any]) -> None:
-    """Raises `InputError` where data were recorded in another classroom than that of `facts`."""
+    """Raises `InputError` where data were recorded in another task than that of `facts`."""
     for name in sorted({*data.facts, *facts}, key=lambda name: (name != "scenario", name)):
         theirs, ours = data.facts.get(name), facts.get(name)
         if theirs != ours:

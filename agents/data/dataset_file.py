@@ -72,12 +72,12 @@ def _read(arrays: dict[str, NDArray[Any]]) -> Dataset:
     told = parse(Path(FACTS), facts.tobytes())
     if told.get("format") != FORMAT:
         raise InputError(f"format = {shown(told.get('format'))}; this version reads '{FORMAT}'")
-    seeds, room, version = told.get("seeds"), told.get("classroom"), told.get("version")
-    if not isinstance(seeds, list) or not isinstance(room, dict) or not isinstance(version, str):
+    seeds, task, version = told.get("seeds"), told.get("classroom"), told.get("version")
+    if not isinstance(seeds, list) or not isinstance(task, dict) or not isinstance(version, str):
         raise InputError("seeds, classroom or version are missing")
     parts, ends = ({n.removeprefix(p): a for n, a in arrays.items() if n.startswith(p)} for p in (PARTS, ENDS))
     columns = {name: array for name, array in arrays.items() if not name.startswith((PARTS, ENDS))}
     endings = Endings(ends, columns.pop(TERMINATED)) if TERMINATED in columns else None
     if set(columns) != set(COLUMNS):
         raise InputError(f"arrays {', '.join(columns)}; legal: {', '.join(COLUMNS)}")
-    return Dataset(parts, **columns, seeds=tuple(seeds), facts=room, version=version, endings=endings)
+    return Dataset(parts, **columns, seeds=tuple(seeds), facts=task, version=version, endings=endings)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...scenarios.errors import InputError
-from ..task import Classroom
+from ..steps import Ending, Follow, MicroStep, obey
+from ..task import LearningTask
 from .dataset import Dataset, Endings
-from .steps import Ending, Follow, MicroStep, obey
 
 
 def record(
-    room: Classroom,
+    task: LearningTask,
     seeds: Sequence[int],
     follow: Follow = obey,
     most: int | None = None,
@@ -27,9 +27,9 @@ def record(
     With `most`, that many steps of each episode are kept, drawn evenly by the world's seed; with `whole`, the first
     episode that has more is refused. Raises `InputError`.
     """
-    env, shown_ones, endings = room.env(seeds), [], []
+    env, shown_ones, endings = task.env(seeds), [], []
     for world, seed in enumerate(seeds):
-        kept, rewards, ending = _episode(room.show(env, world, seed, follow), most, np.random.default_rng(seed))
+        kept, rewards, ending = _episode(task.show(env, world, seed, follow), most, np.random.default_rng(seed))
         if whole and len(kept) < len(rewards):
             told = f"the episode of seed {seed} has {len(rewards)} steps, of which {most} are kept (--most)"
             raise InputError(f"{told}; legal for whole episodes: {len(rewards)} or more")
@@ -47,7 +47,7 @@ def record(
         episode=np.array([world for _, _, world in flat], np.int32),
         exact=np.array([s.exact for s in steps], np.bool_),
         seeds=tuple(int(seed) for seed in seeds),
-        facts=room.facts,
+        facts=task.facts,
         endings=_endings(endings),
     )
 

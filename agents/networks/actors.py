@@ -19,7 +19,6 @@ import jax.numpy as jnp
 
 from ...envs.cluster import episode as cluster
 from ...envs.cluster.bank import Bank, make_bank
-from ...envs.cluster.dynamics import is_over
 from ...envs.cluster.mdp.base import Base
 from ...envs.cluster.mdp.env import ClusterProcess
 from ...envs.cluster.mdp.kind import ClusterKind
@@ -69,14 +68,9 @@ def play(
         return Run(process.step(world, data, run.state, action, mask)[0], run.decisions + 1)
 
     def done(run: Run) -> jax.Array:
-        return _is_over(process, world, run.state) | (run.decisions >= most)
+        return process.is_over(world, run.state) | (run.decisions >= most)
 
     return loop_until(done, step, Run(process.reset(world, data, key), jnp.int32(0)))
-
-
-def _is_over(process: Process, world: Any, state: Any) -> jax.Array:
-    """Whether an episode has ended or run out of room [] bool."""
-    return is_over(world, state.settled.cluster) if isinstance(process, ClusterProcess) else state.cursor < 0
 
 
 _COMPILING = Lock()

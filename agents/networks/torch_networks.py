@@ -6,6 +6,8 @@ what is not a candidate (REST and COMMIT; WAIT and DROP). Legal actions alone ge
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,6 +20,7 @@ from ...envs.cluster.mdp.observation import SLOT_FEATURES, Layout
 from ...envs.serverless.mdp.env import ServerlessProcess
 from ...envs.serverless.mdp.observation import CONFIG_FEATURES, QUEUE_FEATURES
 from ...envs.serverless.mdp.platform_features import INVOKER_FEATURES, OTHER_FEATURES
+from ...scenarios.errors import InputError
 
 CELL_FEATURES = 4
 """Log slowdown, within one node, bin / V, KEEP."""
@@ -30,16 +33,30 @@ FAR_BELOW = -1e8
 """Score of what cannot be chosen, as in sb3-contrib: its probability is 0, and its entropy a number."""
 
 
-def scorer_for(process: Any, width: int) -> nn.Module:
-    """An untrained network for the observations of a process. Raises `ValueError` for actions it cannot score."""
-    if isinstance(process, ClusterProcess):
-        return SlotScorer(process.layout, width)
-    if isinstance(process, ServerlessProcess):
-        return ConfigScorer(process, width)
-    raise ValueError(f"there is no network for {type(process).__name__}")
+class Scorer(nn.Module, ABC):
+    """A network that scores the actions of a kind of process, and sums up what it saw for a critic."""
+
+    totals: int
+    """Length of the summary."""
+
+    @abstractmethod
+    def forward(self, parts: dict[str, Tensor]) -> Tensor:
+        """Logits [B, actions] from the parts of observations, -inf where `action_mask` is 0."""
+
+    @abstractmethod
+    def summary(self, parts: dict[str, Tensor]) -> Tensor:
+        """Totals of what is shown [B, totals], of one length however many candidates there are."""
 
 
-class SlotScorer(nn.Module):
+def scorer_for(process: Any, width: int) -> Scorer:
+    """An untrained network for the observations of a process. Raises `InputError` where there is none."""
+    if type(process) not in SCORERS:
+        legal = ", ".join(kind.__name__ for kind in SCORERS)
+        raise InputError(f"there is no network for {type(process).__name__}; legal: {legal}")
+    return SCORERS[type(process)](process, width)
+
+
+class SlotScorer(Scorer):
     """The cluster: u(slot) says whether a job is next, w(cell) where it should go. Only for `action_mode="cell"`."""
 
     place: Tensor
@@ -57,6 +74,7 @@ class SlotScorer(nn.Module):
         self.next_job = nn.Linear(2 * width, 1)
         self.cell = nn.Sequential(nn.Linear(CELL_FEATURES, width), nn.ReLU(), nn.Linear(width, 1))
         self.finish = nn.Linear(width, 2)
+        self.totals = 2 * self.features + layout.sizes["cluster"]
         place = torch.arange(self.window, dtype=torch.float32) / self.window
         self.register_buffer("place", place[None, :, None])
         self.register_buffer("marks", _marks(self.bins))
@@ -74,6 +92,11 @@ class SlotScorer(nn.Module):
         next_job = next_job + linear(pooled, shared, self.next_job.bias)
         slots = self._slots(next_job, parts["cells"], mask[:, :-2])
         return torch.cat([slots, self.finish(pooled).masked_fill(mask[:, -2:] == 0, -torch.inf)], dim=1)
+
+    def summary(self, parts: dict[str, Tensor]) -> Tensor:
+        """The cluster, and mean and maximum over the jobs of the window."""
+        jobs = parts["jobs"].unflatten(1, (self.window, -1))
+        return torch.cat([parts["cluster"], jobs.mean(dim=1), jobs.max(dim=1).values], dim=1)
 
     def _hidden(self, rows: Tensor, cluster: Tensor, lane: Tensor, slot: Tensor) -> Tensor:
         """What is made of every job [N, width]; what all jobs of a state share enters once."""
@@ -94,7 +117,7 @@ class SlotScorer(nn.Module):
         return blank.index_put((lane, slot * self.marks.shape[0] + cell), score)
 
 
-class ConfigScorer(nn.Module):
+class ConfigScorer(Scorer):
     """The serverless platform: every configuration by itself (on each invoker, where actions name one), WAIT and DROP.
 
     Only what the queue can fill is scored. What is left of the SLO decides at thresholds that lie within a hundredth
@@ -107,7 +130,8 @@ class ConfigScorer(nn.Module):
         """Networks of `width` hidden units; `waves` frequencies of what is left of the SLO."""
         super().__init__()
         self.targets, self.width = process.targets, width
-        around = process.sizes["queue"] + process.sizes["platform"] + 2 * waves
+        shown = process.sizes["queue"] + process.sizes["platform"]
+        self.totals, around = shown + len(OTHER_FEATURES), shown + 2 * waves
         self.other = nn.Sequential(nn.Linear(len(OTHER_FEATURES), width // 2), nn.ReLU())
         self.context = nn.Sequential(nn.Linear(around + width // 2, width), nn.ReLU(), nn.Linear(width, width))
         self.config = nn.Linear(len(CONFIG_FEATURES) + 2 * waves, width)
@@ -127,6 +151,11 @@ class ConfigScorer(nn.Module):
     def forward(self, parts: dict[str, Tensor]) -> Tensor:
         """Logits [B, actions] from the parts of observations, -inf where `action_mask` is 0."""
         return self.judge(parts)[0].masked_fill(parts["action_mask"] == 0, -torch.inf)
+
+    def summary(self, parts: dict[str, Tensor]) -> Tensor:
+        """The queue, the platform, and the mean over the other queues."""
+        others = parts["others"].unflatten(1, (-1, len(OTHER_FEATURES)))
+        return torch.cat([parts["queue"], parts["platform"], others.mean(dim=1)], dim=1)
 
     def judge(self, parts: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """(scores [B, actions], `FAR_BELOW` for what was not scored; what was seen [B, 2 width], for a critic)."""
@@ -171,3 +200,10 @@ def _marks(bins: int) -> Tensor:
     within = torch.stack([torch.ones(bins), level, torch.zeros(bins)], dim=1)
     across = torch.stack([torch.zeros(bins), level, torch.zeros(bins)], dim=1)
     return torch.cat([within, across, torch.tensor([[0.0, 0.0, 1.0]])])
+
+
+SCORERS: dict[type, Callable[[Any, int], Scorer]] = {
+    ClusterProcess: lambda process, width: SlotScorer(process.layout, width),
+    ServerlessProcess: ConfigScorer,
+}
+"""Class of a process -> the network of (process, hidden units); for a process of your own, add an entry."""

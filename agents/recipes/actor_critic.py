@@ -14,9 +14,7 @@ from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPo
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
-from ...envs.cluster.mdp.env import ClusterProcess
-from ...envs.serverless.mdp.platform_features import OTHER_FEATURES
-from ..networks.torch_networks import FAR_BELOW, scorer_for
+from ..networks.torch_networks import FAR_BELOW, Scorer, scorer_for
 
 CRITIC = 64
 """Hidden units of the critic."""
@@ -27,26 +25,14 @@ class Actor(BaseFeaturesExtractor):
 
     def __init__(self, observation_space: spaces.Dict, process: Any, width: int) -> None:
         """The network of `process`, with `width` hidden units."""
-        is_cluster, sizes = isinstance(process, ClusterProcess), process.sizes
-        window = process.space.window if is_cluster else 1
-        facts = 2 * sizes["jobs"] // window + sizes["cluster"] if is_cluster else 0
-        around = 0 if is_cluster else sizes["queue"] + sizes["platform"] + len(OTHER_FEATURES)
-        super().__init__(observation_space, process.actions + facts + around)
-        self.window = window if is_cluster else 0
-        self.scorer = scorer_for(process, width)
+        scorer = scorer_for(process, width)
+        super().__init__(observation_space, process.actions + scorer.totals)
+        self.scorer = scorer
 
     def forward(self, observations: dict[str, Tensor]) -> Tensor:
         """Scores and facts in one row."""
         scores = self.scorer(observations).clamp(min=FAR_BELOW)
-        return torch.cat([scores, self.facts(observations)], dim=1)
-
-    def facts(self, parts: dict[str, Tensor]) -> Tensor:
-        """Totals of what is shown, of one size however many jobs or queues there are."""
-        if self.window:
-            jobs = parts["jobs"].unflatten(1, (self.window, -1))
-            return torch.cat([parts["cluster"], jobs.mean(dim=1), jobs.max(dim=1).values], dim=1)
-        others = parts["others"].unflatten(1, (-1, len(OTHER_FEATURES)))
-        return torch.cat([parts["queue"], parts["platform"], others.mean(dim=1)], dim=1)
+        return torch.cat([scores, self.scorer.summary(observations)], dim=1)
 
 
 class _Split(nn.Module):
@@ -90,7 +76,7 @@ class ActorCritic(MaskableMultiInputActorCriticPolicy):
         """
         actor, parts = self.actor, as_floats(observations)
         split: Any = self.mlp_extractor
-        seen = split.critic(actor.facts(parts))
+        seen = split.critic(actor.scorer.summary(parts))
         return torch.log_softmax(actor.scorer(parts), dim=1), self.value_net(seen).flatten()
 
     def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -106,7 +92,7 @@ class ActorCritic(MaskableMultiInputActorCriticPolicy):
         return self.features_extractor
 
     @property
-    def scorer(self) -> nn.Module:
+    def scorer(self) -> Scorer:
         """The network that a checkpoint holds."""
         return self.actor.scorer
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ...envs.faces.gym import SchedulingEnv
-from ..data.steps import MicroStep
 from ..networks.torch_networks import scorer_for
+from ..steps import MicroStep
 from .fitting import CHUNK, Fit, FitOptions, tensors
 
 

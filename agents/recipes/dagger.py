@@ -28,7 +28,7 @@ from ..networks.jax_networks import arrays_of
 from ..networks.torch_networks import scorer_for
 from ..runs.folder import RunFolder, Saved
 from ..runs.scalars import scalars
-from ..task import Classroom
+from ..task import LearningTask
 from .fitting import Fit, FitOptions, soft_targets, watch
 from .options import ImitateOptions
 
@@ -59,7 +59,7 @@ class Epoch:
 
 
 def run_imitation(
-    room: Classroom,
+    task: LearningTask,
     options: ImitateOptions,
     out: Path,
     resume: bool = False,
@@ -67,20 +67,20 @@ def run_imitation(
     report: Callable[[Epoch], None] = lambda epoch: None,
     whole: bool = False,
 ) -> Checkpoint:
-    """Imitate the teacher of `room` in folder `out`, which holds the data too; `data` instead of its first episodes.
+    """Imitate the teacher of `task` in folder `out`, which holds the data too; `data` instead of its first episodes.
 
     With `whole`, data that lack steps of the teacher's episodes are refused before anything is learned from them.
     With `resume` an interrupted run goes on, and ends with the weights of one that was not. Raises `InputError`.
     """
-    folder = _folder(room, options, out)
+    folder = _folder(task, options, out)
     if data is not None:
-        refuse_unlike(data, room.facts)  # before anything is written
+        refuse_unlike(data, task.facts)  # before anything is written
     with folder.opened(resume, DATA) as saved:
-        return _imitate(room, options, folder, saved, _data(room, options, out, data, whole), report)
+        return _imitate(task, options, folder, saved, _data(task, options, out, data, whole), report)
 
 
 def _imitate(
-    room: Classroom,
+    task: LearningTask,
     options: ImitateOptions,
     folder: RunFolder,
     saved: Saved | None,
@@ -89,8 +89,8 @@ def _imitate(
 ) -> Checkpoint:
     """The epochs that are left."""
     shown = int(saved.facts["shown"]) if saved else len(data.seeds)
-    seen = record(room, range(VALIDATION.first, VALIDATION.first + options.validation_worlds), most=options.most)
-    kind = room.env([TRAIN.first]).kind
+    seen = record(task, range(VALIDATION.first, VALIDATION.first + options.validation_worlds), most=options.most)
+    kind = task.env([TRAIN.first]).kind
     torch.manual_seed(options.seed)
     network = scorer_for(kind.process, options.width)
     if saved:
@@ -99,15 +99,15 @@ def _imitate(
     made: Checkpoint | None = None
     for number in range(saved.done // options.epochs if saved else 0, options.dagger + 1):
         if len(data.seeds) < shown + number * options.episodes:
-            data = joined(data, record(room, _seeds(options, number), _follow(network), options.most))
+            data = joined(data, record(task, _seeds(options, number), _follow(network), options.most))
             save_dataset(folder.path / DATA, data)
         fit = Fit(network, data.parts, _target(data, options), _fit_options(options, number, len(data)))
         if saved and saved.done % options.epochs:
             fit.restore(saved.arrays, saved.done % options.epochs)
         saved = None
         while fit.epoch < options.epochs:
-            epoch = _epoch(fit, number, options, seen, room.choice)
-            made = scorer_checkpoint(kind, arrays_of(network), _training(room, options, epoch))
+            epoch = _epoch(fit, number, options, seen, task.choice)
+            made = scorer_checkpoint(kind, arrays_of(network), _training(task, options, epoch))
             total = (options.dagger + 1) * options.epochs
             folder.save(Saved(epoch.number, total, fit.arrays(), {"shown": shown}), made)
             log(epoch.number, {f"imitate/{name}": getattr(epoch, name) for name in LOGGED})
@@ -117,25 +117,25 @@ def _imitate(
     return made
 
 
-def complete_imitation(room: Classroom, options: ImitateOptions, out: Path) -> Checkpoint:
+def complete_imitation(task: LearningTask, options: ImitateOptions, out: Path) -> Checkpoint:
     """`run_imitation`, or what it came to where it is finished already (`RunFolder.complete`)."""
-    return _folder(room, options, out).complete(lambda resume: run_imitation(room, options, out, resume))
+    return _folder(task, options, out).complete(lambda resume: run_imitation(task, options, out, resume))
 
 
-def _folder(room: Classroom, options: ImitateOptions, out: Path) -> RunFolder:
-    return RunFolder(out, {"recipe": RECIPE, **room.facts, **asdict(options)})
+def _folder(task: LearningTask, options: ImitateOptions, out: Path) -> RunFolder:
+    return RunFolder(out, {"recipe": RECIPE, **task.facts, **asdict(options)})
 
 
-def _data(room: Classroom, options: ImitateOptions, out: Path, given: Dataset | None, whole: bool) -> Dataset:
+def _data(task: LearningTask, options: ImitateOptions, out: Path, given: Dataset | None, whole: bool) -> Dataset:
     """What an interrupted run had, what is given, or the teacher's own episodes."""
     path = out / DATA
     if path.exists():
         kept = load_dataset(path)
-        refuse_unlike(kept, room.facts)
+        refuse_unlike(kept, task.facts)
         if whole:
             episodes_of(kept)
         return kept
-    data = given or record(room, _seeds(options, 0), most=options.most, whole=whole)
+    data = given or record(task, _seeds(options, 0), most=options.most, whole=whole)
     save_dataset(path, data)
     return data
 
@@ -186,7 +186,7 @@ def _epoch(fit: Fit, number: int, options: ImitateOptions, seen: Dataset, choice
     return Epoch(done, number, fit.epoch == options.epochs, len(fit.target), loss, found.agreement, found.entropy, rate)
 
 
-def _training(room: Classroom, options: ImitateOptions, epoch: Epoch) -> Training:
+def _training(task: LearningTask, options: ImitateOptions, epoch: Epoch) -> Training:
     figures = {"loss": epoch.loss, "validation_agreement": epoch.agreement, "validation_entropy": epoch.entropy}
     notes = {"epochs_done": epoch.number, "steps": epoch.steps} | {n: v for n, v in figures.items() if np.isfinite(v)}
-    return Training(RECIPE, asdict(options), (room.source.name,), (options.seed,), room.teacher.name, notes)
+    return Training(RECIPE, asdict(options), (task.source.name,), (options.seed,), task.teacher.name, notes)

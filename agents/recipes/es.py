@@ -68,7 +68,7 @@ class EsOptions:
                 raise InputError(f"{name} = {getattr(self, name)}; legal: 0 to 1")
 
 
-class Task(Protocol):
+class Objective(Protocol):
     """What is to be improved."""
 
     def start(self, seed: int) -> Weights:
@@ -86,7 +86,7 @@ class Task(Protocol):
 
 @runtime_checkable
 class Masked(Protocol):
-    """A task of whose weights some stay at zero: they begin there, noise leaves them alone, so they never move."""
+    """A objective of whose weights some stay at zero: they begin there, noise leaves them alone, so they never move."""
 
     @property
     def mask(self) -> Mapping[str, NDArray[np.float32]]:
@@ -145,7 +145,7 @@ class Generation:
 
 
 def train_es(
-    task: Task,
+    objective: Objective,
     options: EsOptions = EsOptions(),
     out: Path | None = None,
     resume: EsState | None = None,
@@ -153,10 +153,10 @@ def train_es(
 ) -> EsState:
     """Search until `options.generations` are done; `report` gets every generation, with the state to go on from.
 
-    With a folder `out`, TensorBoard scalars go there. Raises `InputError` where `resume` is of another task.
+    With a folder `out`, TensorBoard scalars go there. Raises `InputError` where `resume` is of another objective.
     """
-    mask = task.mask if isinstance(task, Masked) else {}
-    state = begin(masked(task.start(options.seed), mask))
+    mask = objective.mask if isinstance(objective, Masked) else {}
+    state = begin(masked(objective.start(options.seed), mask))
     if resume is not None:
         state = _in_sequence(resume, state)
     log = scalars(out, state.generation) if out else None
@@ -164,10 +164,10 @@ def train_es(
         clock = perf_counter()
         noise = [masked(e, mask) for e in _noise(state.weights, options, state.generation)]
         members = [_moved(state.weights, e, sign * options.sigma) for e in noise for sign in (1, -1)]
-        fitness = np.asarray(task.fitness(state.generation, members, options), np.float64)
+        fitness = np.asarray(objective.fitness(state.generation, members, options), np.float64)
         before, state = state, _step(state, _gradient(fitness, noise, options), options)
         rate = len(members) * options.worlds / (perf_counter() - clock)
-        validation = task.validate(state.result) if _is_time_to_look(state.generation, options) else None
+        validation = objective.validate(state.result) if _is_time_to_look(state.generation, options) else None
         generation = Generation(state, fitness, _distance(before.weights, state.weights), rate, validation)
         report(generation)
         if log:
@@ -176,10 +176,10 @@ def train_es(
 
 
 def _in_sequence(resume: EsState, start: EsState) -> EsState:
-    """The weights in the sequence of the task, in which noise is drawn. Raises `InputError` where they are others."""
+    """The weights in the order in which noise is drawn for them. Raises `InputError` where they are others."""
     given, wanted = ({n: list(v.shape) for n, v in s.weights.items()} for s in (resume, start))
     if given != wanted:
-        raise InputError(f"resume has weights {given}; legal: those of the task, {wanted}")
+        raise InputError(f"resume has weights {given}; legal: those of the objective, {wanted}")
     return replace(resume, weights={name: resume.weights[name] for name in start.weights})
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...scenarios.errors import InputError
 from ..checkpoints.checkpoint import Checkpoint, Training
 from ..runs.folder import RunFolder, Saved, joined, part
-from .es import EsOptions, EsState, Generation, Task, Weights, begin, train_es
+from .es import EsOptions, EsState, Generation, Objective, Weights, begin, train_es
 
 RECIPE = "es"
 VALIDATION = "validation_"
@@ -30,7 +30,7 @@ class Run(Protocol):
         ...
 
     @property
-    def task(self) -> Task:
+    def objective(self) -> Objective:
         """What is searched."""
         ...
 
@@ -93,7 +93,7 @@ def _search(run: Run, folder: RunFolder, saved: Saved | None, watch: Callable[[G
             keep()
 
     try:
-        train_es(run.task, run.options, folder.logs, last, after)
+        train_es(run.objective, run.options, folder.logs, last, after)
     except KeyboardInterrupt:
         keep()
         raise

@@ -12,13 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
-from ...envs.cluster.bank import Bank
-from ...envs.cluster.episode import run_episodes
-from ...envs.cluster.mdp.reward import RewardKind
-from ...envs.cluster.record import make_record
-from ...envs.kind import Kind
-from ...scenarios.errors import InputError
-from ..task import Classroom
 from ..vec_env import SchedulingVecEnv
 
 
@@ -39,16 +32,3 @@ class AgainstExpert(VecEnvWrapper):
         seen, _, dones, infos = self.venv.step_wait()
         rewards = np.array([info["reward_raw"] / self.units[info["world"]] for info in infos], np.float32)
         return seen, rewards, dones, infos
-
-
-def units_of(room: Classroom, kind: Kind) -> NDArray[np.float64]:
-    """What rewards of every world [M] of `kind` are divided by. Raises `InputError` for rewards other than JCT."""
-    if not isinstance(kind.bank, Bank):
-        return np.array([float(scenario.requests.counted.sum()) for scenario in kind.bank.scenarios])
-    if (reward := getattr(kind.options, "reward", None)) is not RewardKind.JCT:
-        raise InputError(f"reward = '{reward}'; legal for ppo: jct")
-    teacher, worlds = room.teacher, kind.bank.scenarios
-    seeds = list(range(len(worlds)))
-    outcomes = run_episodes(kind.bank, teacher.program, teacher.bind(kind.bank), teacher.clairvoyant, seeds)
-    records = [make_record(w, teacher.name, s, o) for w, s, o in zip(worlds, seeds, outcomes, strict=True)]
-    return np.array([float(record.jobs.jct_s.sum()) for record in records])

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from ...scenarios.checks import as_whole, check_number
 
-CLUSTER_STAGE, SERVERLESS_STAGE = 16, 64
-"""Updates of a stage: at 64 decisions each an episode of a cluster, half a window of the serverless platform."""
+USUAL_STAGE = 16
+"""Updates of a stage where nothing says otherwise."""
 MOST = {"episodes": 100_000, "validation_worlds": 10_000, "width": 4096, "lanes": 4096, "worlds": 100_000}
 """Largest sizes that are taken; a slip of the finger is refused before memory is asked for."""
 
@@ -94,9 +94,9 @@ class PpoOptions:
         for name in ("entropy", "pull"):
             check_number(name, getattr(self, name), 0)
 
-    def for_world(self, is_cluster: bool) -> PpoOptions:
-        """With the usual `stage` of a kind of world where none is given."""
-        return replace(self, stage=self.stage or (CLUSTER_STAGE if is_cluster else SERVERLESS_STAGE))
+    def staged(self, usual: int) -> PpoOptions:
+        """With `usual` updates per stage where no number is given."""
+        return replace(self, stage=self.stage or usual)
 
     @property
     def stages(self) -> int:
@@ -106,4 +106,4 @@ class PpoOptions:
     @property
     def stage_steps(self) -> int:
         """Decisions of all lanes in a stage."""
-        return self.lanes * self.rollout * (self.stage or CLUSTER_STAGE)
+        return self.lanes * self.rollout * (self.stage or USUAL_STAGE)

@@ -29,10 +29,10 @@ from ..checkpoints.policies import scorer_checkpoint
 from ..checkpoints.torch_weights import load_weights, network_of
 from ..networks.jax_networks import arrays_of
 from ..runs.folder import RunFolder, Saved
-from ..task import Classroom
+from ..task import LearningTask
 from ..vec_env import SchedulingVecEnv
 from .actor_critic import ActorCritic, actor_kwargs, as_floats
-from .expert_units import AgainstExpert, units_of
+from .expert_units import AgainstExpert
 from .fitting import learned, relearn
 from .options import PpoOptions
 from .time_baseline import TimeBaseline
@@ -140,7 +140,7 @@ def scaled(advantages: Tensor, floor: float) -> Tensor:
 
 
 def run_ppo(
-    room: Classroom,
+    task: LearningTask,
     options: PpoOptions,
     out: Path,
     resume: bool = False,
@@ -151,14 +151,14 @@ def run_ppo(
 
     With `init` the actor begins as that checkpoint, in an environment of its options. Raises `InputError`.
     """
-    options = options.for_world(room.is_cluster)
-    folder = _folder(room, options, out, init)
+    options = options.staged(task.stage)
+    folder = _folder(task, options, out, init)
     with folder.opened(resume) as saved:
-        return _learn(room, options, folder, saved, init, report)
+        return _learn(task, options, folder, saved, init, report)
 
 
 def _learn(
-    room: Classroom,
+    task: LearningTask,
     options: PpoOptions,
     folder: RunFolder,
     saved: Saved | None,
@@ -166,8 +166,8 @@ def _learn(
     report: Callable[[Stage], None],
 ) -> Checkpoint:
     """The stages that are left."""
-    kind = room.kind(range(TRAIN.first, TRAIN.first + options.worlds))
-    model = _model(room, kind, options)
+    kind = task.kind(range(TRAIN.first, TRAIN.first + options.worlds))
+    model = _model(task, kind, options)
     if init:
         _begin_as(model, kind, init)
     if saved:
@@ -178,7 +178,7 @@ def _learn(
     made: Checkpoint | None = None
     for number in range(saved.done if saved else 0, options.stages):
         stage = _run_stage(model, options, number)
-        made = scorer_checkpoint(kind, arrays_of(_actor(model)), _training(room, options, init, stage))
+        made = scorer_checkpoint(kind, arrays_of(_actor(model)), _training(task, options, init, stage))
         arrays = learned(model.policy, model.policy.optimizer)
         folder.save(Saved(stage.number, options.stages, arrays, _pace(model)), made)
         report(stage)
@@ -187,23 +187,23 @@ def _learn(
     return made
 
 
-def complete_ppo(room: Classroom, options: PpoOptions, out: Path, init: Checkpoint | None = None) -> Checkpoint:
+def complete_ppo(task: LearningTask, options: PpoOptions, out: Path, init: Checkpoint | None = None) -> Checkpoint:
     """`run_ppo`, or what it came to where it is finished already (`RunFolder.complete`)."""
-    folder = _folder(room, options.for_world(room.is_cluster), out, init)
-    return folder.complete(lambda resume: run_ppo(room, options, out, resume, init))
+    folder = _folder(task, options.staged(task.stage), out, init)
+    return folder.complete(lambda resume: run_ppo(task, options, out, resume, init))
 
 
-def _folder(room: Classroom, options: PpoOptions, out: Path, init: Checkpoint | None) -> RunFolder:
+def _folder(task: LearningTask, options: PpoOptions, out: Path, init: Checkpoint | None) -> RunFolder:
     begun = {"init": init.identity if init else ""}
-    return RunFolder(out, {"recipe": RECIPE, **room.facts, **begun, **asdict(options)})
+    return RunFolder(out, {"recipe": RECIPE, **task.facts, **begun, **asdict(options)})
 
 
-def _model(room: Classroom, kind: Any, options: PpoOptions) -> PulledPPO:
+def _model(task: LearningTask, kind: Any, options: PpoOptions) -> PulledPPO:
     torch.set_num_threads(1)
-    lanes = AgainstExpert(SchedulingVecEnv(kind, options.lanes), units_of(room, kind))
+    lanes = AgainstExpert(SchedulingVecEnv(kind, options.lanes), task.units(kind))
     model = PulledPPO(
         ActorCritic,
-        lanes if room.is_cluster else TimeBaseline(lanes),
+        task.paced(lanes),
         learning_rate=options.learning_rate,
         n_steps=options.rollout,
         batch_size=min(options.batch, options.rollout * options.lanes),
@@ -259,7 +259,7 @@ def _run_stage(model: PulledPPO, options: PpoOptions, number: int) -> Stage:
     return Stage(number + 1, reward, model.pull if model.teacher else 0.0, options.stage_steps / spent)
 
 
-def _training(room: Classroom, options: PpoOptions, init: Checkpoint | None, stage: Stage) -> Training:
+def _training(task: LearningTask, options: PpoOptions, init: Checkpoint | None, stage: Stage) -> Training:
     asked = {**asdict(options), "init": init.training.recipe if init else ""}
     notes = {"stages_done": stage.number, "steps": stage.number * options.stage_steps, "reward": stage.reward}
-    return Training(RECIPE, asked, (room.source.name,), (options.seed,), room.teacher.name, notes)
+    return Training(RECIPE, asked, (task.source.name,), (options.seed,), task.teacher.name, notes)

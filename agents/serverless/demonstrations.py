@@ -18,7 +18,7 @@ from ...envs.serverless.state import State, World
 from ...envs.serverless.view import observe
 from ...policies.serverless.policy import Scheduler
 from ...scenarios.errors import InputError
-from ..data.steps import Ending, Follow, MicroStep, obey
+from ..steps import Ending, Follow, MicroStep, obey
 
 
 def demonstrate_visits(

@@ -16,7 +16,7 @@ from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.policies import esg_checkpoint
 from ..recipes.es import EsOptions, EsState, Weights
 from ..recipes.es_run import RECIPE, training_of
-from .objective import EsgTask, Windows
+from .objective import EsgObjective, Windows
 
 OPTIONS = EsOptions(generations=80, pairs=8, worlds=8, sigma=0.1, learning_rate=0.06)
 """As they were settled on validation worlds."""
@@ -57,18 +57,18 @@ class EsgRun:
             raise InputError(f"init has {self.init.weights['b1'].size} hidden units, not {self.hidden}")
 
     @property
-    def task(self) -> EsgTask:
+    def objective(self) -> EsgObjective:
         """What is searched."""
-        return self._task
+        return self._objective
 
     @cached_property
-    def _task(self) -> EsgTask:
-        return EsgTask(self.sources, self.expert, self.hidden, self.validation_worlds, self.windows)
+    def _objective(self) -> EsgObjective:
+        return EsgObjective(self.sources, self.expert, self.hidden, self.validation_worlds, self.windows)
 
     @property
     def start(self) -> Weights:
         """Weights before the first generation."""
-        return dict(self.init.weights) if self.init else self.task.start(self.options.seed)
+        return dict(self.init.weights) if self.init else self.objective.start(self.options.seed)
 
     @property
     def asked(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The learned ESG as a task for evolution strategies: hits and cost of windows of several settings, against ESG's."""
+"""The objective of a search over ESG's levers: hits and cost in windows of several settings, against ESG's own."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class EsgTask:
+class EsgObjective:
     """Fitness is minus the `worth` of a policy, averaged over settings. Raises `InputError` where there is none."""
 
     sources: tuple[ServerlessSynthetic, ...]

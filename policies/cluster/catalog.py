@@ -70,6 +70,7 @@ def policy_names() -> list[str]:
 
 def add_order(entry: Order) -> None:
     """Add an order to the catalog, so that `NAME+PLACEMENT` works everywhere. Raises `InputError`."""
+    ORDERS.check_new(entry.name)
     check_order(entry)
     ORDERS.add(entry.name, entry)
 
@@ -81,5 +82,6 @@ def add_placement(entry: Placement) -> None:
     """
     if entry.name in (STICKY, BACKFILL):
         raise InputError(f"placement '{entry.name}' is the name of a habit; legal: a new name")
+    PLACEMENTS.check_new(entry.name)
     check_placement(entry)
     PLACEMENTS.add(entry.name, entry)

@@ -86,6 +86,7 @@ def add_scheduler(name: str, entry: SchedulerEntry) -> None:
 
     It decides once on a small platform first. Raises `InputError` for a taken name or for what is no scheduler.
     """
+    SCHEDULERS.check_new(name)
     scheduler = entry.make(name)
     if not is_dataclass(scheduler) or getattr(scheduler, "name", None) != name:
         raise InputError(f"scheduler '{name}': make gives {scheduler!r}; legal: a dataclass whose name is '{name}'")

@@ -59,6 +59,9 @@ class Walk(EveryActionTakesTime):
     def clock(self, world: Any, state: Any) -> Any:
         return state * 2.5, state >= 9
 
+    def is_over(self, world: Any, state: Any) -> Any:
+        return state >= world
+
 
 @dataclass(frozen=True)
 class Walks:

@@ -124,6 +124,10 @@ class ClusterProcess:
         cluster = state.settled.cluster
         return cluster.round.astype(world.round_s.dtype) * world.round_s, cluster.overflow
 
+    def is_over(self, world: World, state: EnvState) -> jax.Array:
+        """Whether all jobs are done, or the horizon is reached."""
+        return is_over(world, state.settled.cluster)
+
     def split(self, state: EnvState) -> tuple[Settled, Draft]:
         """The draft is what PLACE, KEEP and SELECT change."""
         return state.settled, state.draft

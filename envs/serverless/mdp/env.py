@@ -102,6 +102,10 @@ class ServerlessProcess(EveryActionTakesTime):
         """(seconds since the world began, whether a queue needs more places)."""
         return state.now.astype(float) / TICKS_PER_S, state.overflow
 
+    def is_over(self, world: World, state: State) -> jax.Array:
+        """Whether nothing is left to decide."""
+        return state.cursor < 0
+
     def _legal(self, world: World, state: State, site: Site) -> jax.Array:
         if self.choose_invoker:
             return legal_invokers(world, state, site)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import varigym
 from varigym.agents.cluster.demonstrations import demonstrate
-from varigym.agents.data.steps import MicroStep
+from varigym.agents.steps import MicroStep
 from varigym.bench.simulate import simulate
 from varigym.envs.cluster.bank import make_bank
 from varigym.envs.cluster.mdp.faces import GpuClusterEnv

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from classrooms import room
 from hypothesis import given
 from hypothesis import strategies as st
+from learning_tasks import task_of
 from varigym.agents.data.dataset import COLUMNS, Dataset, joined
 from varigym.agents.data.dataset_file import load_dataset, save_dataset
 from varigym.agents.data.recording import record
@@ -24,7 +24,7 @@ from varigym.scenarios.errors import InputError
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return record(room(True), [3, 4])
+    return record(task_of(True), [3, 4])
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def file(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("cluster", [True, False])
 def test_what_is_recorded_is_the_expert_s_episode(cluster: bool) -> None:
-    lesson = room(cluster)
+    lesson = task_of(cluster)
     found, env = record(lesson, [3, 4]), lesson.env([3, 4])
     steps = [list(lesson.show(env, world, seed)) for world, seed in enumerate([3, 4])]
     flat = [step for episode in steps for step in episode]
@@ -52,15 +52,15 @@ def test_what_is_recorded_is_the_expert_s_episode(cluster: bool) -> None:
 
 
 def test_a_few_steps_of_every_episode_keep_their_returns(data: Dataset) -> None:
-    some = record(room(True), [3, 4], most=5)
+    some = record(task_of(True), [3, 4], most=5)
     assert np.bincount(some.episode).tolist() == [5, 5]
     assert set(some.return_to_go[some.episode == 0]) <= set(data.return_to_go[data.episode == 0])
-    assert record(room(True), [3, 4], most=5).action.tolist() == some.action.tolist()
+    assert record(task_of(True), [3, 4], most=5).action.tolist() == some.action.tolist()
 
 
 def test_where_another_acts_the_expert_still_says_what_it_would_do() -> None:
     """The first legal action is not what the expert takes; its labels are legal all the same."""
-    found = record(room(True), [3, 4], follow=lambda seen, _: int(np.argmax(seen["action_mask"])))
+    found = record(task_of(True), [3, 4], follow=lambda seen, _: int(np.argmax(seen["action_mask"])))
     mask = found.parts["action_mask"]
     assert (mask[np.arange(len(found)), found.action] == 1).all()
     assert (found.action != mask.argmax(axis=1)).any()

@@ -9,7 +9,7 @@ from typing import Any
 import minari
 import numpy as np
 import pytest
-from classrooms import room
+from learning_tasks import task_of
 from varigym.agents.data.dataset import Dataset, joined
 from varigym.agents.data.dataset_file import load_dataset, save_dataset
 from varigym.agents.data.minari_export import export_minari
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module", params=[True, False], ids=["cluster", "serverless"])
 def steps(request: pytest.FixtureRequest) -> tuple[Dataset, list[list[Any]]]:
-    lesson = room(request.param)
+    lesson = task_of(request.param)
     env = lesson.env(SEEDS)
     return record(lesson, SEEDS), [list(lesson.show(env, world, seed)) for world, seed in enumerate(SEEDS)]
 
@@ -74,9 +74,9 @@ def test_a_file_and_a_union_keep_the_endings(steps: tuple[Dataset, list[list[Any
 
 
 def test_episodes_that_are_not_whole_or_not_the_expert_s_are_refused() -> None:
-    some = record(room(True), SEEDS, most=5)
-    followed = record(room(True), SEEDS, follow=lambda seen, _: int(np.argmax(seen["action_mask"])))
-    whole = record(room(True), SEEDS, most=10**6)
+    some = record(task_of(True), SEEDS, most=5)
+    followed = record(task_of(True), SEEDS, follow=lambda seen, _: int(np.argmax(seen["action_mask"])))
+    whole = record(task_of(True), SEEDS, most=10**6)
     for data in (some, followed, joined(whole, some), whole.rows(np.arange(3))):
         with pytest.raises(InputError, match="no whole episodes"):
             export_minari(data, ID)

@@ -123,7 +123,7 @@ def test_a_compiled_episode_is_that_of_the_environment(place: str, folders: dict
 def test_weights_of_one_shape_share_one_program(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_policy(folders["cluster"])[1]
     varigym.simulate(WORLDS, first, range(3))
-    monkeypatch.setattr(actors, "_is_over", None)  # tracing would call it
+    monkeypatch.setattr(actors, "loop_until", None)  # tracing would call it
     other = replace(first, weights=arrays_of(scorer("cluster", seed=1)), name="other")
     assert [record.policy for record in varigym.simulate(WORLDS, other, range(3))] == ["other"] * 3
 

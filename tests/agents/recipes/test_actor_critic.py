@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from classrooms import room
+from learning_tasks import task_of
 from sb3_contrib import MaskablePPO
 from varigym.agents.recipes.actor_critic import ActorCritic, actor_kwargs
 from varigym.agents.vec_env import SchedulingVecEnv
@@ -13,7 +13,7 @@ from varigym.agents.vec_env import SchedulingVecEnv
 
 @pytest.mark.parametrize("cluster", [True, False], ids=["cluster", "serverless"])
 def test_chances_and_values_are_those_of_sb3_contrib(cluster: bool) -> None:
-    kind = room(cluster).kind([0, 1])
+    kind = task_of(cluster).kind([0, 1])
     lanes = SchedulingVecEnv(kind, 3)
     model = MaskablePPO(ActorCritic, lanes, n_steps=4, policy_kwargs=actor_kwargs(kind.process, 8), seed=0)
     policy = model.policy

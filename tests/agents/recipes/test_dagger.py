@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from classrooms import room
+from learning_tasks import task_of
 from varigym.agents.checkpoints.checkpoint import load_checkpoint
 from varigym.agents.checkpoints.policies import load_policy
 from varigym.agents.data.dataset_file import load_dataset
@@ -36,7 +36,7 @@ def cluster(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="module")
 def whole(cluster: bool, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "run"
-    run_imitation(room(cluster), SMALL, folder)
+    run_imitation(task_of(cluster), SMALL, folder)
     return folder
 
 
@@ -48,13 +48,13 @@ def test_an_interrupted_run_ends_as_one_that_was_not(cluster: bool, whole: Path,
 
     folder = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        run_imitation(room(cluster), SMALL, folder, report=interrupt)
+        run_imitation(task_of(cluster), SMALL, folder, report=interrupt)
     assert load_checkpoint(folder).training.notes["epochs_done"] == stop
     with pytest.raises(InputError, match=f"{stop} of 4 steps done; go on with --resume"):
-        run_imitation(room(cluster), SMALL, folder)
-    complete_imitation(room(cluster), SMALL, folder)
+        run_imitation(task_of(cluster), SMALL, folder)
+    complete_imitation(task_of(cluster), SMALL, folder)
     assert same(folder, whole)
-    assert complete_imitation(room(cluster), SMALL, folder).identity == load_checkpoint(whole).identity
+    assert complete_imitation(task_of(cluster), SMALL, folder).identity == load_checkpoint(whole).identity
     assert (folder / "config.json").read_bytes() == (whole / "config.json").read_bytes()
 
 
@@ -72,8 +72,8 @@ def test_an_interrupt_while_recording_loses_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(dagger, "record", stopped)
         with pytest.raises(KeyboardInterrupt):
-            run_imitation(room(cluster), SMALL, tmp_path / "run")
-    run_imitation(room(cluster), SMALL, tmp_path / "run", resume=True)
+            run_imitation(task_of(cluster), SMALL, tmp_path / "run")
+    run_imitation(task_of(cluster), SMALL, tmp_path / "run", resume=True)
     assert same(tmp_path / "run", whole)
 
 
@@ -82,7 +82,7 @@ def test_the_folder_is_a_policy_and_holds_its_data(cluster: bool, whole: Path) -
     assert world == ("cluster" if cluster else "serverless")
     data = load_dataset(whole / DATA)
     assert len(data.seeds) == 4
-    lesson = room(cluster)
+    lesson = task_of(cluster)
     first = policy.episodes(lesson.env([3]).kind.bank, [3])
     assert len(first) == 1
     with pytest.raises(InputError, match="holds a finished run"):
@@ -99,11 +99,11 @@ def test_the_learner_s_own_states_are_labelled_in_later_rounds(cluster: bool, wh
 
 def test_data_that_are_given_take_the_place_of_the_first_episodes(cluster: bool, tmp_path: Path) -> None:
     options = replace(SMALL, dagger=0, epochs=1)
-    data = record(room(cluster), [1, 2])
-    run_imitation(room(cluster), options, tmp_path / "run", data=data)
+    data = record(task_of(cluster), [1, 2])
+    run_imitation(task_of(cluster), options, tmp_path / "run", data=data)
     assert load_dataset(tmp_path / "run" / DATA).seeds == (1, 2)
     with pytest.raises(InputError, match=r"the data are of base = .*, not"):
-        run_imitation(room(not cluster), options, tmp_path / "other", data=data)
+        run_imitation(task_of(not cluster), options, tmp_path / "other", data=data)
     assert not (tmp_path / "other").exists()  # so that the same command with the right data works
 
 
@@ -112,9 +112,9 @@ def test_whole_episodes_that_most_would_cut_are_refused_before_anything_is_learn
 ) -> None:
     short, folder = replace(SMALL, dagger=0, epochs=1, most=3), tmp_path / "run"
     with pytest.raises(InputError, match=r"has \d+ steps, of which 3 are kept \(--most\); legal .*: \d+ or more"):
-        run_imitation(room(cluster), short, folder, whole=True)
+        run_imitation(task_of(cluster), short, folder, whole=True)
     assert not folder.exists()
-    run_imitation(room(cluster), replace(short, most=5000), folder, whole=True)
+    run_imitation(task_of(cluster), replace(short, most=5000), folder, whole=True)
     assert load_dataset(folder / DATA).endings is not None
 
 
@@ -125,20 +125,20 @@ def test_whole_episodes_are_asked_of_a_run_that_goes_on(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_imitation(room(True), short, folder, report=interrupt)
+        run_imitation(task_of(True), short, folder, report=interrupt)
     with pytest.raises(InputError, match="the data hold no whole episodes"):
-        run_imitation(room(True), short, folder, resume=True, whole=True)
+        run_imitation(task_of(True), short, folder, resume=True, whole=True)
     assert load_checkpoint(folder).training.notes["epochs_done"] == 1  # left as it was
 
 
 def test_a_clone_of_many_epochs_takes_its_teacher_s_actions(tmp_path: Path) -> None:
     seen: list[Epoch] = []
     options = replace(SMALL, epochs=60, dagger=0, width=32, batch=16)
-    data = record(room(True), [0, 1])  # the two validation worlds have the same jobs
-    run_imitation(room(True), options, tmp_path / "hard", data=data, report=seen.append)
+    data = record(task_of(True), [0, 1])  # the two validation worlds have the same jobs
+    run_imitation(task_of(True), options, tmp_path / "hard", data=data, report=seen.append)
     assert seen[-1].agreement > 0.9 > seen[0].agreement
     assert seen[-1].entropy < seen[0].entropy
-    run_imitation(room(True), replace(options, soft=0.05), tmp_path / "soft", data=data, report=seen.append)
+    run_imitation(task_of(True), replace(options, soft=0.05), tmp_path / "soft", data=data, report=seen.append)
     assert seen[-1].agreement > 0.75
 
 

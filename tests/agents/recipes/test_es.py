@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from varigym.agents.cluster import objective as index_es
-from varigym.agents.cluster.objective import IndexTask, flows
+from varigym.agents.cluster.objective import IndexObjective, flows
 from varigym.agents.recipes.es import EsOptions, EsState, Floats, Generation, Weights, begin, centred_ranks, train_es
 from varigym.bench.simulate import simulate
 from varigym.envs.cluster.bank import make_bank
@@ -81,7 +81,7 @@ def test_without_averaging_the_last_iterate_is_the_result() -> None:
 
 
 def test_a_state_of_another_task_is_refused() -> None:
-    with pytest.raises(InputError, match=r"resume has weights .*legal: those of the task, \{'x': \[2\]\}"):
+    with pytest.raises(InputError, match=r"resume has weights .*legal: those of the objective, \{'x': \[2\]\}"):
         train_es(Bowl(), SMALL, resume=begin({"y": np.zeros(2)}))
 
 
@@ -145,14 +145,14 @@ def little_to_compile() -> Iterator[None]:
         yield
 
 
-def task(knobs: str = "") -> IndexTask:
+def objective(knobs: str = "") -> IndexObjective:
     """As many validation worlds as `SMALL` has, so that one program runs them all."""
     source = find_source(f"sia-64:jobs=24:nodes=8:span_h=1{knobs}")
-    return IndexTask(source, find_policy("las-2d+pal+backfill"), 4, SMALL.worlds)
+    return IndexObjective(source, find_policy("las-2d+pal+backfill"), 4, SMALL.worlds)
 
 
 def test_fitness_is_the_log_of_paired_jct_ratios() -> None:
-    small = task()
+    small = objective()
     expert, policy = small.expert, LearnedIndex(small.expert, {**small.start(0), "w2": np.ones((4, 2), np.float32)})
     seeds = range(100_000, 100_000 + SMALL.worlds)
     jct_s = [
@@ -166,7 +166,7 @@ def test_fitness_is_the_log_of_paired_jct_ratios() -> None:
 
 def test_moving_less_pays_where_restarts_are_dear() -> None:
     """The expert places everything anew whenever a job comes or goes; half a round is lost by each move."""
-    dear = task(":restart_s=180")
+    dear = objective(":restart_s=180")
     options = EsOptions(generations=10, pairs=4, worlds=2, learning_rate=0.1, averaged=0.3)
     end = train_es(dear, options)
     fresh = [dear.fitness(number, [end.result], replace(options, seed=1)) for number in range(8)]
@@ -175,14 +175,14 @@ def test_moving_less_pays_where_restarts_are_dear() -> None:
 
 def test_the_search_goes_on_where_it_was_and_is_reproducible() -> None:
     states: list[EsState] = []
-    train_es(task(), SMALL, report=lambda g: states.append(g.state))
-    again = train_es(task(), SMALL, resume=states[1])
+    train_es(objective(), SMALL, report=lambda g: states.append(g.state))
+    again = train_es(objective(), SMALL, resume=states[1])
     assert same(again.result, states[-1].result)
-    assert not same(states[-1].result, task().start(SMALL.seed))
+    assert not same(states[-1].result, objective().start(SMALL.seed))
 
 
 def test_members_are_judged_on_the_same_fresh_worlds() -> None:
-    small, weights = task(), task().start(0)
+    small, weights = objective(), objective().start(0)
     first, second = (small.fitness(0, [weights, weights], replace(SMALL, seed=seed)) for seed in (0, 1))
     assert first.tolist() == second.tolist() == [0, 0]
     moved = {**weights, "w2": np.ones((4, 2), np.float32)}

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 import torch
 import varigym
-from classrooms import room
+from learning_tasks import task_of
 from varigym.agents.checkpoints.checkpoint import load_checkpoint
 from varigym.agents.checkpoints.policies import load_policy
 from varigym.agents.checkpoints.torch_weights import network_of
+from varigym.agents.cluster.task import ClusterTask
 from varigym.agents.data.recording import record
 from varigym.agents.recipes import ppo
 from varigym.agents.recipes.dagger import run_imitation
-from varigym.agents.recipes.expert_units import AgainstExpert, units_of
+from varigym.agents.recipes.expert_units import AgainstExpert
 from varigym.agents.recipes.fitting import tensors
 from varigym.agents.recipes.options import ImitateOptions, PpoOptions
 from varigym.agents.recipes.ppo import Stage, complete_ppo, run_ppo, scaled
-from varigym.agents.task import Classroom
 from varigym.agents.vec_env import SchedulingVecEnv
 from varigym.bench.simulate import simulate
 from varigym.envs.cluster.mdp.options import EnvOptions
@@ -44,14 +44,16 @@ def cluster(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="module")
 def whole(cluster: bool, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "run"
-    run_ppo(room(cluster), SMALL, folder)
+    run_ppo(task_of(cluster), SMALL, folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def clone(cluster: bool, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clone") / "run"
-    run_imitation(room(cluster), ImitateOptions(episodes=2, epochs=1, updates=0, width=8, validation_worlds=2), folder)
+    run_imitation(
+        task_of(cluster), ImitateOptions(episodes=2, epochs=1, updates=0, width=8, validation_worlds=2), folder
+    )
     return folder
 
 
@@ -61,12 +63,12 @@ def test_an_interrupted_run_ends_as_one_that_was_not(cluster: bool, whole: Path,
 
     folder = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        run_ppo(room(cluster), SMALL, folder, report=interrupt)
+        run_ppo(task_of(cluster), SMALL, folder, report=interrupt)
     assert load_checkpoint(folder).training.notes["stages_done"] == 1
-    run_ppo(room(cluster), SMALL, folder, resume=True)
+    run_ppo(task_of(cluster), SMALL, folder, resume=True)
     assert same(folder, whole)
     with pytest.raises(InputError, match="holds a finished run"):
-        run_ppo(room(cluster), SMALL, folder)
+        run_ppo(task_of(cluster), SMALL, folder)
 
 
 def test_a_run_of_a_grid_is_gone_on_with_and_left_alone_when_finished(
@@ -79,18 +81,18 @@ def test_a_run_of_a_grid_is_gone_on_with_and_left_alone_when_finished(
         return load_checkpoint(whole)
 
     monkeypatch.setattr(ppo, "run_ppo", run)
-    finished = complete_ppo(room(cluster), SMALL, whole)
+    finished = complete_ppo(task_of(cluster), SMALL, whole)
     assert finished.identity == load_checkpoint(whole).identity
     assert asked == []
-    complete_ppo(room(cluster), SMALL, tmp_path / "new")
+    complete_ppo(task_of(cluster), SMALL, tmp_path / "new")
     assert asked == [False]
     with pytest.raises(InputError, match="with seed = 0, not 1"):
-        complete_ppo(room(cluster), replace(SMALL, seed=1), whole)
+        complete_ppo(task_of(cluster), replace(SMALL, seed=1), whole)
 
 
 def test_equal_seeds_give_equal_weights_and_others_do_not(cluster: bool, whole: Path, tmp_path: Path) -> None:
-    run_ppo(room(cluster), SMALL, tmp_path / "again")
-    run_ppo(room(cluster), replace(SMALL, seed=1), tmp_path / "other")
+    run_ppo(task_of(cluster), SMALL, tmp_path / "again")
+    run_ppo(task_of(cluster), replace(SMALL, seed=1), tmp_path / "other")
     assert same(tmp_path / "again", whole)
     assert not same(tmp_path / "other", whole)
 
@@ -99,7 +101,7 @@ def test_it_begins_as_the_clone_moves_and_can_be_held(cluster: bool, clone: Path
     init = load_checkpoint(clone)
 
     def distance(name: str, **options: Any) -> float:
-        made = run_ppo(room(cluster), replace(SMALL, **options), tmp_path / name, init=init)
+        made = run_ppo(task_of(cluster), replace(SMALL, **options), tmp_path / name, init=init)
         return max(float(np.abs(made.weights[n] - init.weights[n]).max()) for n in init.weights)
 
     assert distance("still", learning_rate=1e-12) < 1e-6
@@ -107,13 +109,13 @@ def test_it_begins_as_the_clone_moves_and_can_be_held(cluster: bool, clone: Path
     assert load_checkpoint(tmp_path / "free").training.recipe_options["init"] == "imitate"
     other = replace(init, base="las-2d+pal" if cluster else "esg")
     with pytest.raises(InputError, match=r"the checkpoint's base = .*; the environment's is"):
-        run_ppo(room(cluster), SMALL, tmp_path / "other", init=other)
+        run_ppo(task_of(cluster), SMALL, tmp_path / "other", init=other)
     assert not (tmp_path / "other").exists()
 
 
 def test_a_strong_pull_keeps_it_near_the_clone(cluster: bool, clone: Path, tmp_path: Path) -> None:
     """In probabilities, on states of the teacher: the pull acts on what the network does, not on its weights."""
-    lesson, init = room(cluster), load_checkpoint(clone)
+    lesson, init = task_of(cluster), load_checkpoint(clone)
     kind = lesson.kind([0, 1])
     data = record(lesson, [3, 4])
     parts = tensors(data.parts, np.arange(len(data)))
@@ -129,7 +131,7 @@ def test_a_strong_pull_keeps_it_near_the_clone(cluster: bool, clone: Path, tmp_p
 
 def test_illegal_actions_are_never_chosen(cluster: bool, whole: Path) -> None:
     """Environments raise at an illegal action; whole episodes under a barely trained network end all the same."""
-    lesson = room(cluster)
+    lesson = task_of(cluster)
     bank = lesson.env([3, 4]).kind.bank
     _, policy = load_policy(whole)
     assert len(policy.episodes(bank, [3, 4])) == 2
@@ -137,9 +139,9 @@ def test_illegal_actions_are_never_chosen(cluster: bool, whole: Path) -> None:
 
 def test_an_episode_of_the_teacher_sums_to_minus_one() -> None:
     """REST at every decision is the base policy, which is the teacher here: fifo never changes its mind."""
-    lesson = room(True)
+    lesson = task_of(True)
     kind = lesson.kind([0, 1])
-    units = units_of(lesson, kind)
+    units = lesson.units(kind)
     records = [simulate(world, "fifo+pal", 0)[0] for world in kind.bank.scenarios]
     assert units.tolist() == pytest.approx([float(record.jobs.jct_s.sum()) for record in records])
     lanes = AgainstExpert(SchedulingVecEnv(kind, 2), units)
@@ -176,7 +178,7 @@ class OneJob:
 def test_a_world_of_one_job_is_learned(tmp_path: Path) -> None:
     """One gang of two: fast GPUs in one node beat slow ones and two nodes; its JCT becomes the best there is."""
     expert = varigym.find_policy("fifo+pal")
-    lesson = Classroom(OneJob(), expert, expert, EnvOptions(window=1, decide_every=0))
+    lesson = ClusterTask(OneJob(), expert, expert, EnvOptions(window=1, decide_every=0))
     options = PpoOptions(
         steps=4096, lanes=8, worlds=1, rollout=32, stage=4, batch=64, width=16, learning_rate=5e-3, entropy=0.001
     )
@@ -192,9 +194,9 @@ def test_a_world_of_one_job_is_learned(tmp_path: Path) -> None:
 
 def test_a_stage_that_is_not_given_lasts_as_usual_for_the_kind_of_world() -> None:
     options = replace(SMALL, steps=1000, stage=0)
-    assert [options.for_world(c).stage for c in (True, False)] == [16, 64]
-    assert options.stages == options.for_world(True).stages == 4  # of 2 lanes x 8 decisions x 16 updates
-    assert SMALL.for_world(False) == SMALL
+    assert [options.staged(task_of(c).stage).stage for c in (True, False)] == [16, 64]
+    assert options.stages == options.staged(16).stages == 4  # of 2 lanes x 8 decisions x 16 updates
+    assert SMALL.staged(64) == SMALL
 
 
 @pytest.mark.parametrize("change", [{"steps": 0}, {"gamma": 1.5}, {"floor": 0.0}, {"pull": -1.0}])

@@ -1,4 +1,4 @@
-"""The learned ESG as a task of evolution strategies: paired figures, turns of settings, runs in a folder."""
+"""The learned ESG as an objective of evolution strategies: paired figures, turns of settings, runs in a folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from varigym.agents.serverless.objective import (
     FLOOR_PRICE,
     OVER_PRICE,
     Against,
-    EsgTask,
+    EsgObjective,
     Windows,
     total_worth,
     worth,
@@ -56,8 +56,8 @@ def expert() -> Esg:
 
 
 @cache
-def task() -> EsgTask:
-    return EsgTask((source(CROWDED), source(CALM)), expert(), 2, 2, SHORT)
+def objective() -> EsgObjective:
+    return EsgObjective((source(CROWDED), source(CALM)), expert(), 2, 2, SHORT)
 
 
 def impatient() -> dict[str, np.ndarray]:
@@ -96,8 +96,8 @@ def test_contended_settings_have_a_budget_together() -> None:
 
 def test_an_untrained_network_gains_nothing_and_costs_the_same() -> None:
     weights = untrained(3, 2)
-    assert task().fitness(0, [weights, untrained(4, 2)], SMALL).tolist() == [0, 0]  # prices are 0 as yet
-    figures = task().validate(weights)
+    assert objective().fitness(0, [weights, untrained(4, 2)], SMALL).tolist() == [0, 0]  # prices are 0 as yet
+    figures = objective().validate(weights)
     assert figures == {
         "worth": OVER_PRICE * BUDGET / 2,  # one of two is contended, and ESG saves nothing against itself
         f"gain/{CROWDED}": 0,
@@ -108,7 +108,7 @@ def test_an_untrained_network_gains_nothing_and_costs_the_same() -> None:
 
 
 def test_the_search_begins_where_it_feels_the_levers_that_do_nothing_at_0() -> None:
-    begun, still = task().start(3), untrained(3, 2)
+    begun, still = objective().start(3), untrained(3, 2)
     moved = [(name, *at) for name, value in begun.items() for at in np.argwhere(value != still[name]).tolist()]
     assert moved == [("b2", int(Lever.LATE)), ("b2", int(Lever.HOLD))]
     assert (begun["b2"][[Lever.LATE, Lever.HOLD]] > 0).all()
@@ -116,14 +116,14 @@ def test_the_search_begins_where_it_feels_the_levers_that_do_nothing_at_0() -> N
 
 def test_figures_are_those_of_whole_records() -> None:
     """Hits and cost per served request against ESG's, on the same requests."""
-    world = task().windowed[0].build(VALIDATION.first)
+    world = objective().windowed[0].build(VALIDATION.first)
     made = [
         run_policy(source(CROWDED), scheduler, [0], [world])[0].requests
         for scheduler in (expert(), LearnedEsg(expert(), impatient()))
     ]
     hit = [100 * requests.hit.mean() for requests in made]
     usd = [requests.cost_usd.sum() / np.isfinite(requests.finish_ms).sum() for requests in made]
-    one = replace(task(), validation_worlds=1, sources=task().sources[:1])
+    one = replace(objective(), validation_worlds=1, sources=objective().sources[:1])
     figures = one.validate(impatient())
     assert figures[f"gain/{CROWDED}"] == pytest.approx(hit[1] - hit[0], abs=1e-9)
     assert figures[f"cost/{CROWDED}"] == pytest.approx(usd[1] / usd[0], rel=1e-6)
@@ -131,7 +131,7 @@ def test_figures_are_those_of_whole_records() -> None:
 
 
 def test_members_are_judged_on_the_same_fresh_worlds() -> None:
-    values = [task().fitness(generation, [impatient()] * 2, SMALL).tolist() for generation in (0, 0, 1)]
+    values = [objective().fitness(generation, [impatient()] * 2, SMALL).tolist() for generation in (0, 0, 1)]
     assert values[0] == values[1] != values[2]
     assert values[0][0] == values[0][1]
 
@@ -139,20 +139,20 @@ def test_members_are_judged_on_the_same_fresh_worlds() -> None:
 def test_settings_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[int]] = []
 
-    def note(self: EsgTask, settings: list[int], seeds: list[int], population: list[object]) -> Against:
+    def note(self: EsgObjective, settings: list[int], seeds: list[int], population: list[object]) -> Against:
         seen.append(list(settings))
         return Against(np.zeros((1, len(settings))), np.zeros((1, len(settings))), np.zeros(len(settings)))
 
-    monkeypatch.setattr(EsgTask, "_against_expert", note)
+    monkeypatch.setattr(EsgObjective, "_against_expert", note)
     for generation in range(3):
-        task().fitness(generation, [untrained(0, 2)], replace(SMALL, worlds=3))
+        objective().fitness(generation, [untrained(0, 2)], replace(SMALL, worlds=3))
     assert seen == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
 
 
 def test_episodes_that_need_more_places_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = task().fitness(0, [impatient()], replace(SMALL, worlds=1))
+    whole = objective().fitness(0, [impatient()], replace(SMALL, worlds=1))
     monkeypatch.setattr(esg_es, "FIRST_PLACES", 48)
-    assert task().fitness(0, [impatient()], replace(SMALL, worlds=1)).tolist() == whole.tolist()
+    assert objective().fitness(0, [impatient()], replace(SMALL, worlds=1)).tolist() == whole.tolist()
 
 
 def test_a_run_is_repeatable_can_be_resumed_and_is_a_policy(tmp_path: Path) -> None:
@@ -182,4 +182,4 @@ def test_runs_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(InputError, match="init has 3 hidden units, not 8"):
         EsgRun((source(CALM),), expert(), init=init)
     with pytest.raises(InputError, match="sources is empty; legal: at least one setting"):
-        EsgTask((), expert())
+        EsgObjective((), expert())

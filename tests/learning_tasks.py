@@ -1,4 +1,4 @@
-"""Small classrooms of both kinds, for tests of learners."""
+"""Small learning tasks of both kinds, for tests of learners."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import varigym
 from serverless_small import small_world
-from varigym.agents.task import Classroom
+from varigym.agents.cluster.task import ClusterTask
+from varigym.agents.serverless.task import ServerlessTask
+from varigym.agents.task import LearningTask
 from varigym.envs.cluster.mdp.options import EnvOptions
 from varigym.envs.serverless.mdp.options import ServerlessOptions
 from worlds import LEVELS, SmallJob, small_scenario
@@ -39,9 +41,9 @@ def cluster_world(w: int) -> Any:
 
 
 @cache
-def room(cluster: bool) -> Classroom:
+def task_of(cluster: bool) -> LearningTask:
     if cluster:
         expert = varigym.find_policy("fifo+pal")
-        return Classroom(Drawn(), expert, expert, EnvOptions(window=8))
+        return ClusterTask(Drawn(), expert, expert, EnvOptions(window=8))
     base = varigym.find_scheduler("min-config")
-    return Classroom(Drawn(cluster=False), varigym.find_scheduler("esg"), base, ServerlessOptions(log=True))
+    return ServerlessTask(Drawn(cluster=False), varigym.find_scheduler("esg"), base, ServerlessOptions(log=True))
