@@ -1,1 +1,1 @@
-"""How a world moves: the functional contract, and one folder per world."""
+"""How a world evolves over time: the functional contract, and one folder per world."""

@@ -1,6 +1,6 @@
-"""The functional contract that both environments keep: pure functions over frozen pytrees.
+"""The functional contract that both environments follow: pure functions over frozen pytrees.
 
-State in, state out. Nothing here knows a scheduler; policies are handed in as functions.
+A function takes a state and returns a new one. This module knows no scheduler: policies are passed in as functions.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Memory = TypeVar("Memory")
 
 @dataclass_transform(frozen_default=True)
 def pytree(cls: type[T]) -> type[T]:
-    """Class decorator: a frozen dataclass of arrays that jit, vmap and while_loop can carry."""
+    """Class decorator that makes a frozen dataclass of arrays which jit, vmap and while_loop accept."""
     return jax.tree_util.register_dataclass(dataclasses.dataclass(frozen=True)(cls))
 
 
 def crosses(call: Callable[P, T]) -> Callable[P, T]:
-    """Decorator of the calls in which values of the host reach the device by design.
+    """Decorator for calls that intentionally transfer values from the host to the device.
 
-    They work where a user's own code guards JAX's transfers (`JAX_TRANSFER_GUARD=disallow`).
+    Such calls work even if a user guards JAX's transfers (`JAX_TRANSFER_GUARD=disallow`).
     """
 
     @wraps(call)
@@ -42,13 +42,13 @@ def crosses(call: Callable[P, T]) -> Callable[P, T]:
 
 
 class Act(Protocol[Data_contra, View_contra, Memory, Plan_co]):
-    """A policy at one decision point: pure JAX, equal inputs give equal plans."""
+    """A policy at one decision point. It is pure JAX: equal inputs give equal plans."""
 
     def __call__(self, data: Data_contra, view: View_contra, memory: Memory, key: jax.Array) -> tuple[Plan_co, Memory]:
-        """Return the plan for this decision point and what to remember for the next one."""
+        """Return the plan for this decision point and the memory for the next one."""
         ...
 
 
 def loop_until(done: Callable[[State], jax.Array], step: Callable[[State], State], start: State) -> State:
-    """Apply `step` until `done`; one XLA while loop, so a whole episode is one program."""
+    """Apply `step` until `done` in one XLA while loop, so that a whole episode is one program."""
     return jax.lax.while_loop(lambda state: ~done(state), step, start)

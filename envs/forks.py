@@ -1,4 +1,4 @@
-"""JAX runs threads, and a forked process has none of them: what it waits for never comes. So it is refused in words."""
+"""Refuses JAX in forked processes: a fork lacks JAX's threads, so that it would wait for ever without a message."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from ..scenarios.errors import InputError
 
 _used_in: set[int] = set()
-"""Processes that have used JAX; a forked child inherits its parent's entry and has none of its own."""
+"""Ids of the processes that have used JAX; a forked child inherits its parent's entry but has none of its own."""
 
 
 def refuse_forked() -> None:
-    """Raises `InputError` in a forked child of a process that had used JAX; remembers this one otherwise."""
+    """Raise `InputError` in a forked child of a process that had used JAX; else remember this process."""
     if _used_in and os.getpid() not in _used_in:
         raise InputError(
             "this process was forked from one that had used JAX, where JAX would wait for ever; start processes with "

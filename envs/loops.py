@@ -1,7 +1,7 @@
-"""Scattered writes and a sort, on a CPU as plain loops.
+"""Scattered writes and a sort, which are plain loops on a CPU.
 
-XLA's CPU compiler turns a loop into one machine function only if neither a scatter nor a sort is in it; else it runs
-the loop part by part, which takes an episode 2 to 3 times as long. Elsewhere the operations of XLA are used.
+XLA's CPU compiler turns a loop into one machine function only if the loop contains neither a scatter nor a sort.
+Otherwise it runs the loop part by part, and an episode takes 2 to 3 times as long. Other devices use XLA's operations.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 def put(tables: T, at: jax.Array, rows: T) -> T:
-    """Tables (leaves [n, ...]) with `rows` (leaves [k, ...]) at the places `at` [k]; places outside are passed over.
+    """Write `rows` (leaves [k, ...]) into tables (leaves [n, ...]) at the places `at` [k]; skip places out of range.
 
-    Where a place is named twice, one of its rows stands there in the end.
+    If `at` names a place twice, the result holds one of its rows.
     """
 
     def scattered(tables: T, at: jax.Array, rows: T) -> T:
@@ -33,7 +33,7 @@ def put(tables: T, at: jax.Array, rows: T) -> T:
 
 
 def add(tables: T, at: jax.Array, rows: T) -> T:
-    """The same with `rows` added to what is there; places may be named more than once."""
+    """Do the same, but add `rows` to the present values; `at` may name a place more than once."""
 
     def scattered(tables: T, at: jax.Array, rows: T) -> T:
         return jax.tree.map(lambda table, row: table.at[_beyond(at, table)].add(row, mode="drop"), tables, rows)
@@ -45,7 +45,7 @@ def add(tables: T, at: jax.Array, rows: T) -> T:
 
 
 def most(table: jax.Array, at: jax.Array, rows: jax.Array) -> jax.Array:
-    """The greater of what is in `table` [n] and of all `rows` [k] that are for that place."""
+    """Return, for each place, the maximum of `table` [n] and of all `rows` [k] for that place."""
     return lax.platform_dependent(
         table,
         at,
@@ -56,7 +56,7 @@ def most(table: jax.Array, at: jax.Array, rows: jax.Array) -> jax.Array:
 
 
 def sequence_of(group: jax.Array, key: jax.Array) -> jax.Array:
-    """Numbers [n] in ascending order of (group [n] int32, key [n]), ties by number."""
+    """Return the indices [n] in ascending order of (group [n] int32, key [n]); ties by index."""
 
     def by_sort(group: jax.Array, key: jax.Array) -> jax.Array:
         return lax.sort((group, key, jnp.arange(key.shape[0], dtype=jnp.int32)), num_keys=3)[2]
@@ -65,7 +65,7 @@ def sequence_of(group: jax.Array, key: jax.Array) -> jax.Array:
 
 
 def _beyond(at: jax.Array, table: jax.Array) -> jax.Array:
-    """Places, those before the first put behind the last: JAX counts negative ones from the end."""
+    """Move negative places behind the last one, because JAX would count them from the end."""
     return jnp.where(at < 0, table.shape[0], at)
 
 
@@ -83,7 +83,7 @@ def _write(tables: T, at: jax.Array, rows: T, merge: Callable[[jax.Array, jax.Ar
 
 
 def _merged(group: jax.Array, key: jax.Array) -> jax.Array:
-    """Merge sort from the bottom up; stable, so that ties stay in ascending order."""
+    """Sort by a bottom-up merge sort; it is stable, so that ties stay in ascending order."""
     size = key.shape[0]
     sequence = jnp.arange(size, dtype=jnp.int32)
     return lax.fori_loop(0, max(size - 1, 0).bit_length(), partial(_merge_pairs, group, key), sequence)

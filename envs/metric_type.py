@@ -1,4 +1,4 @@
-"""What a metric of any world is: name, unit, direction and definition in one place; everything else reads them here."""
+"""The type of a metric in any world: the single place for a metric's name, unit, direction and definition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Better(StrEnum):
 
 @dataclass(frozen=True)
 class Metric(Generic[Record]):
-    """A catalog line. NaN: the metric does not exist for that record."""
+    """A metric as listed in a catalog. It is NaN for a record for which it is not defined."""
 
     name: str
     unit: str
@@ -27,4 +27,4 @@ class Metric(Generic[Record]):
     definition: str
     of: Callable[[Record], float]
     measured: bool = False
-    """A time taken on this machine: it differs from run to run, all else is reproduced by the same seed."""
+    """A time measured on this machine. It differs between runs; the same seed reproduces all other metrics."""

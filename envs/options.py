@@ -9,15 +9,15 @@ class IllegalAction(StrEnum):
     """What an illegal action does."""
 
     NOOP = "noop"
-    """Counts as a legal one, which the world names; a warning says so once per environment."""
+    """It counts as a legal action chosen by the world (such as REST); each environment warns about this once."""
     PENALTY = "penalty"
-    """Counts as a legal one, which the world names, and costs `illegal_penalty`."""
+    """It counts as a legal action chosen by the world, and costs `illegal_penalty`."""
     ERROR = "error"
-    """Raises `InputError`; the state stays as it is."""
+    """It raises `InputError`; the state does not change."""
 
 
 class IllegalActionWarning(UserWarning):
-    """An environment was given an action that its mask does not allow."""
+    """An environment received an action that its mask does not allow."""
 
 
 LEAST_SCALE, MOST = 1e-12, 1e30

@@ -1,15 +1,15 @@
-"""What a world must provide to get every face: single, batched, Stable-Baselines3, snapshots, masks.
+"""What a world must provide to get every interface: single, batched, Stable-Baselines3, snapshots, masks.
 
-A new world `envs/<world>/` brings two things.
+A new world `envs/<world>/` provides two things.
 
 1. A `Process`: frozen, hashable, pure JAX. Its methods take *one* world (a pytree of arrays), data that all worlds of a
-   bank share (a pytree, `()` for none) and a state (a pytree). Everything static sits in its fields; one program is
-   compiled per value and shape. The faces never look inside a state.
-2. A `Kind` (see `kind`): the same world on the host, with its bank, words for actions, records and metrics.
+   bank share (a pytree, `()` for none) and a state (a pytree). Its fields hold everything static; one program is
+   compiled per value and shape. The interfaces never look inside a state.
+2. A `Kind` (see `kind`): the same world on the host, with its bank, descriptions of actions, records and metrics.
 
-`Lanes` steps the process, `SchedulingEnv` and `SchedulingVectorEnv` present the kind; a world's own classes only build
-its kind from its own arguments. Where some actions let no time pass, as when a plan is built step by step, `instant`
-says which, and `split` names the small part of the state that they change: such steps then run a far smaller program.
+`Lanes` steps the process; `SchedulingEnv` and `SchedulingVectorEnv` wrap the kind. A world's own environment classes
+only build its kind from their arguments. If some actions let no time pass, as when a plan is built step by step,
+`instant` says which, and `split` separates the small part of the state that they change: their program is far smaller.
 A world without them inherits from `EveryActionTakesTime`.
 """
 
@@ -23,28 +23,28 @@ import jax
 from .core import pytree
 
 Arrays = Any
-"""A pytree of arrays, of whatever structure the process likes."""
+"""A pytree of arrays; the process chooses its structure."""
 
 
 @pytree
 class Step:
-    """What an action led to."""
+    """The result of an action."""
 
     reward: jax.Array  # [] raw
     terminated: jax.Array  # [] bool
     truncated: jax.Array  # [] bool
-    illegal: jax.Array  # [] bool, the action was not legal and counted as another
-    extra: tuple[jax.Array, ...]  # [] each, in the sequence of `Process.columns`
+    illegal: jax.Array  # [] bool, the action was illegal and counted as another one
+    extra: tuple[jax.Array, ...]  # [] each, in the order of `Process.columns`
 
 
 @dataclass(frozen=True)
 class Column:
-    """A figure that a step reports beside its reward; `info` shows it."""
+    """A figure that a step reports in `info`, in addition to its reward."""
 
     name: str
     kind: type[int] | type[float] = float
     term: bool = False
-    """One of the terms of the reward: stands in `info["reward_terms"]`."""
+    """Whether it is a term of the reward, shown in `info["reward_terms"]`."""
 
 
 class Process(Protocol):
@@ -54,44 +54,44 @@ class Process(Protocol):
 
     @property
     def actions(self) -> int:
-        """How many there are."""
+        """Number of actions."""
         ...
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Length of every flat part of an observation, the mask left out; parts of length 0 are not shown."""
+        """Length of every flat part of an observation without the mask; parts of length 0 are not shown."""
         ...
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What a step reports beside its reward."""
+        """Figures that a step reports in addition to its reward."""
         ...
 
     @property
     def instant(self) -> int:
-        """Legal actions below this number let no time pass, earn nothing and end nothing."""
+        """Legal actions below this number let no time pass, give no reward and never end the episode."""
         ...
 
     def reset(self, world: Arrays, data: Arrays, key: jax.Array) -> Arrays:
-        """The state in which `world` waits for its first action; `key` [2] uint32 feeds whoever draws lots."""
+        """Return the state of `world` before its first action; `key` [2] uint32 is the source of randomness."""
         ...
 
     def step(
         self, world: Arrays, data: Arrays, state: Arrays, action: jax.Array, mask: jax.Array
     ) -> tuple[Arrays, Step]:
-        """Take `action` [] int32, any number; `mask` is what `observe` showed. An illegal action is reported."""
+        """Take `action` [] int32, any number; `mask` comes from `observe`. An illegal action is reported."""
         ...
 
     def build(self, world: Arrays, data: Arrays, state: Arrays, action: jax.Array) -> Arrays:
-        """`step` for a legal action below `instant`; changes the draft alone."""
+        """Do what `step` does, for a legal action below `instant`; only the draft changes."""
         ...
 
     def observe(self, world: Arrays, data: Arrays, state: Arrays) -> tuple[dict[str, jax.Array], jax.Array]:
-        """(flat float32 parts of the lengths in `sizes`, mask of legal actions [actions] bool)."""
+        """Return (flat float32 parts of the lengths in `sizes`, mask of legal actions [actions] bool)."""
         ...
 
     def clock(self, world: Arrays, state: Arrays) -> tuple[jax.Array, jax.Array]:
-        """(seconds since the world began [], whether it ran out of room [] bool: the faces then refuse to go on)."""
+        """Return (seconds since the world began [], whether it ran out of room [] bool, which stops the episode)."""
         ...
 
     def is_over(self, world: Arrays, state: Arrays) -> jax.Array:
@@ -99,30 +99,30 @@ class Process(Protocol):
         ...
 
     def split(self, state: Arrays) -> tuple[Arrays, Arrays]:
-        """(what instant actions leave as it is, the draft: what they change)."""
+        """Split a state into (the part that instant actions keep, the draft: the part that they change)."""
         ...
 
     def join(self, settled: Arrays, draft: Arrays) -> Arrays:
-        """The state of both parts."""
+        """Join both parts into a state."""
         ...
 
 
 class EveryActionTakesTime:
-    """The part of a `Process` that is the same wherever no action is instant."""
+    """The part of a `Process` that is the same for all worlds without instant actions."""
 
     @property
     def instant(self) -> int:
-        """No action is."""
+        """No action is instant."""
         return 0
 
     def build(self, world: Arrays, data: Arrays, state: Arrays, action: jax.Array) -> Arrays:
-        """Never asked for."""
+        """Never called, since no action is instant."""
         raise NotImplementedError
 
     def split(self, state: Arrays) -> tuple[Arrays, Arrays]:
-        """There is no draft."""
+        """Return the state and an empty draft."""
         return state, ()
 
     def join(self, settled: Arrays, draft: Arrays) -> Arrays:
-        """There is no draft."""
+        """Return the state; the draft is empty."""
         return settled

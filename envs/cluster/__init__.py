@@ -1,1 +1,1 @@
-"""The training cluster: state, dynamics, what a scheduler sees, and what came out."""
+"""The training cluster: state, dynamics, what a scheduler sees, and the results of an episode."""

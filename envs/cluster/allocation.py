@@ -1,7 +1,7 @@
-"""Allocation rules: which GPUs a gang gets, given what is free. No sort, at most one pass over the nodes.
+"""Allocation rules: which of the free GPUs a gang gets. No rule sorts, and each passes over the nodes at most once.
 
-Every rule is the same primitive, "take the first n of these GPUs, nodes in this order", with another set
-and another order. `free` and all results are masks [N, P]; `level` [N, P] is the GPU's bin, 0 = fastest.
+Every rule uses one primitive, "take the first n of these GPUs, nodes in this order", with its own set of GPUs
+and its own order. `free` and all results are masks [N, P]; `level` [N, P] is the GPU's bin, 0 = fastest.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from jax import lax
 from .state import Profile
 
 LAST = 2**30
-"""Node key that sorts after every other."""
+"""A node key that sorts after all others."""
 
 
 def take_first(gpus: jax.Array, node_key: jax.Array, n: jax.Array) -> jax.Array:
-    """The first n GPUs of the mask `gpus`: nodes by (node_key [N], id), GPUs of a node by id."""
+    """Return the first n GPUs of the mask `gpus`: nodes in the order of (node_key [N], id), GPUs of a node by id."""
     per_node = jnp.sum(gpus, axis=1, dtype=jnp.int32)
     node = jnp.arange(node_key.shape[0], dtype=jnp.int32)
     sooner = (node_key[None, :] < node_key[:, None]) | (
@@ -28,7 +28,7 @@ def take_first(gpus: jax.Array, node_key: jax.Array, n: jax.Array) -> jax.Array:
 
 
 def packed(free: jax.Array, n: jax.Array) -> jax.Array:
-    """Fewest nodes: the fullest node that fits, else the emptiest nodes first (hal-uw/blox-pal, Default-Packed)."""
+    """Use the fewest nodes: the fullest that fits, else the emptiest nodes first (hal-uw/blox-pal, Default-Packed)."""
     count = jnp.sum(free, axis=1, dtype=jnp.int32)
     fits = count >= n
     node_key = jnp.where(jnp.any(fits), jnp.where(fits, count, LAST), -count)
@@ -36,10 +36,10 @@ def packed(free: jax.Array, n: jax.Array) -> jax.Array:
 
 
 def fastest_bins(level: jax.Array, bins: int, free: jax.Array, n: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """PM-First: the n free GPUs of the lowest bins, and the bin of the slowest of them.
+    """Return PM-First's gang, the n free GPUs of the lowest bins, and the bin of its slowest GPU.
 
-    Inside the last bin, GPUs go by (|free GPUs of that bin in the node - n|, id), which prefers nodes that
-    just hold the gang (hal-uw/blox-pal, PM-First).
+    Within the last bin, nodes are sorted by (|free GPUs of that bin in the node - n|, id), which prefers nodes that
+    the gang just fills (hal-uw/blox-pal, PM-First).
     """
     in_reach = level[None] <= jnp.arange(bins, dtype=jnp.int32)[:, None, None]
     up_to = jnp.sum(in_reach & free[None], axis=(1, 2), dtype=jnp.int32)
@@ -51,7 +51,7 @@ def fastest_bins(level: jax.Array, bins: int, free: jax.Array, n: jax.Array) -> 
 
 
 def node_bottlenecks(level: jax.Array, bins: int, free: jax.Array, n: jax.Array) -> jax.Array:
-    """Bin of each node's n-th fastest free GPU [N]; `bins` where the node has fewer than n."""
+    """Return the bin of each node's n-th fastest free GPU [N]; `bins` where the node has fewer than n free GPUs."""
     place = jnp.arange(level.shape[1], dtype=jnp.int32)
     faster = (level[:, None, :] < level[:, :, None]) | (
         (level[:, None, :] == level[:, :, None]) & (place[None, None, :] < place[None, :, None])
@@ -61,7 +61,7 @@ def node_bottlenecks(level: jax.Array, bins: int, free: jax.Array, n: jax.Array)
 
 
 def one_node(level: jax.Array, worst: jax.Array, bottlenecks: jax.Array, free: jax.Array, n: jax.Array) -> jax.Array:
-    """N GPUs of bin <= worst inside one node: of the nodes with that bottleneck the emptiest (ties: lowest id)."""
+    """Take n GPUs of bin <= worst in one node: the emptiest of the nodes with that bottleneck (ties: lowest id)."""
     usable = free & (level <= worst)
     count = jnp.sum(usable, axis=1, dtype=jnp.int32)
     return take_first(usable, jnp.where(bottlenecks == worst, -count, LAST), n)
@@ -93,6 +93,6 @@ def pm_first(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Arr
 
 
 def _earlier_in_node(gpus: jax.Array) -> jax.Array:
-    """How many GPUs of the mask stand before each place of its node [N, P]."""
+    """Count, for each GPU, the GPUs of the mask that come before it in its node [N, P]."""
     place = jnp.arange(gpus.shape[1], dtype=jnp.int32)
     return jnp.sum(gpus[:, None, :] & (place[None, None, :] < place[None, :, None]), axis=2, dtype=jnp.int32)

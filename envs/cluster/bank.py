@@ -1,4 +1,4 @@
-"""A bank: prepared worlds of one shape, and what a scheduler may have learned before."""
+"""A bank: prepared worlds of one shape, and the job history that a scheduler may have learned from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .world import stack
 
 @dataclass(frozen=True)
 class Bank:
-    """M worlds, stacked. `history` are the jobs of the train bank, or None where only the episode itself can teach."""
+    """M stacked worlds. `history` holds the jobs of the train bank; with None a policy learns from the episode only."""
 
     scenarios: tuple[ClusterScenario, ...]
     worlds: World  # leaves [M, ...]
@@ -28,9 +28,9 @@ class Bank:
 
 @crosses
 def make_bank(scenarios: Sequence[ClusterScenario], history: Jobs | None = None, bins: int | None = None) -> Bank:
-    """A bank of scenarios with equal GPU grids and classes, with room for `bins` bins per class (default: as needed).
+    """Make a bank of scenarios with equal GPU grids and classes, with room for `bins` bins per class.
 
-    Raises `InputError` where they differ, or have more bins.
+    By default there are as many bins as needed. Raises `InputError` if the scenarios differ or have more bins.
     """
     if not scenarios:
         raise InputError("a bank needs at least one scenario")
@@ -44,5 +44,5 @@ def make_bank(scenarios: Sequence[ClusterScenario], history: Jobs | None = None,
 
 
 def pick(worlds: World, index: jax.Array) -> World:
-    """World `index` of the stacked worlds."""
+    """Return world `index` of the stacked worlds."""
     return jax.tree.map(lambda leaf: leaf[index], worlds)

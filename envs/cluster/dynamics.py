@@ -1,7 +1,7 @@
 """The only code that makes a new cluster state: arrivals, plans, progress, completions.
 
 Rules: round-based simulation of PAL (Jain et al., SC 2024; public simulator hal-uw/blox-pal), section
-"round loop". Progress is round-quantised: a job that ends inside a round leaves at its end.
+"round loop". Progress is quantised to rounds: a job that completes within a round leaves at the end of that round.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .state import FREE, NEVER, Contention, Ledger, Slots, State, World, empty_l
 
 
 def initial_state(world: World, capacity: int) -> State:
-    """State at round 0 with the first arrivals in place; `capacity` is A, the number of slots."""
+    """Return the state at round 0, the first arrivals seated; `capacity` is A, the number of slots."""
     nodes, places = world.pm_score.shape[1:]
     zero = jnp.int32(0)
     state = State(
@@ -42,7 +42,7 @@ def initial_state(world: World, capacity: int) -> State:
 
 
 def apply_plan(world: World, state: State, owner: jax.Array) -> State:
-    """Give every GPU to the slot that `owner` [N, P] names; gangs must be whole. Starts, stops and moves jobs."""
+    """Start, stop and move jobs so that each GPU belongs to the slot in `owner` [N, P]; gangs must be complete."""
     moved = jnp.any(owner != state.owner)
     slots, broken = lax.cond(
         moved, _regang, lambda world, state, owner: (state.slots, jnp.bool_(False)), world, state, owner
@@ -54,7 +54,7 @@ def apply_plan(world: World, state: State, owner: jax.Array) -> State:
 
 
 def advance(world: World, state: State) -> State:
-    """Run the planned gangs for one round, then complete and admit; skip rounds in which nobody is there."""
+    """Run the planned gangs for one round, then complete and admit jobs; rounds without active jobs are skipped."""
     slots = _progress(world, state.slots)
     over = slots.running & (slots.done >= slots.iterations)
     busy = jnp.sum(jnp.where(slots.running, slots.demand, 0), dtype=jnp.int32)
@@ -71,14 +71,14 @@ def advance(world: World, state: State) -> State:
 
 
 def grow(world: World, state: State, capacity: int) -> State:
-    """`state` with room for `capacity` active jobs; those that found no slot are seated, and the episode goes on."""
+    """Make room for `capacity` active jobs and seat the jobs that found no slot, so that the episode can go on."""
     blank = empty_slots(world, capacity - state.slots.job.shape[0])
     slots = jax.tree.map(lambda old, new: jnp.concatenate([old, new]), state.slots, blank)
     return _arrive(world, replace(state, slots=slots, overflow=jnp.bool_(False)))
 
 
 def is_over(world: World, state: State) -> jax.Array:
-    """True when every tracked job has finished, at the horizon, or when jobs wait for slots (see `grow`)."""
+    """True when all tracked jobs have finished, at the horizon, if jobs lack slots (see `grow`) or a plan is broken."""
     return (state.unfinished == 0) | (state.round >= world.horizon_round) | state.overflow | state.broken
 
 
@@ -95,7 +95,7 @@ def _progress(world: World, slots: Slots) -> Slots:
 
 
 def _regang(world: World, state: State, owner: jax.Array) -> tuple[Slots, jax.Array]:
-    """Slots after a plan that differs from the running one, and whether the plan is broken."""
+    """Return the slots under a plan that differs from the running one, and whether the plan is broken."""
     slots = state.slots
     capacity = slots.job.shape[0]
     nodes, places = owner.shape
@@ -165,9 +165,9 @@ def _complete(world: World, state: State, over: jax.Array) -> State:
 
 
 def _arrive(world: World, state: State) -> State:
-    """Seat every job that has arrived by now; with nobody active, the clock first jumps to the next arrival."""
+    """Seat every job that has arrived by now; if no job is active, the clock first jumps to the next arrival."""
     upcoming = world.arrival_round[state.next_job]
-    going_on = state.unfinished > 0  # the episode ends with its last tracked job; who comes later is of no concern
+    going_on = state.unfinished > 0  # the episode ends with its last tracked job: later jobs are ignored
     jump = (state.count == 0) & (upcoming != NEVER) & going_on
     now = jnp.where(jump, jnp.maximum(state.round, upcoming), state.round)
     state = replace(state, round=now)
@@ -209,6 +209,6 @@ def _seat(world: World, state: State) -> State:
 
 
 def _flow(slots: Slots, time_s: jax.Array) -> jax.Array:
-    """Time in the system [A] summed over jobs: in seconds, and in units of each job's ideal run time."""
+    """Sum the time in the system [A] over jobs: in seconds, and in units of each job's ideal run time."""
     ideal_s = jnp.maximum(slots.iterations * slots.iter_s, jnp.finfo(time_s.dtype).tiny)
     return jnp.stack([jnp.sum(time_s), jnp.sum(time_s / ideal_s)])

@@ -24,13 +24,13 @@ from .world import bucket
 
 SLOT_STEP = 32
 FIRST_SLOTS = 256
-"""Most slots an episode is first given; doubled where more jobs are active at once."""
+"""The most slots that an episode starts with; they are doubled when more jobs are active at once."""
 THREADS = 2
-"""Episodes in flight at once; each is one single-threaded XLA program."""
+"""Episodes that run at the same time; each is one single-threaded XLA program."""
 
 
 class Program(Protocol):
-    """A policy as pure functions; compared by identity, so that one program is compiled once per shape."""
+    """A policy as pure functions. Programs are compared by identity, so each is compiled once per shape."""
 
     @property
     def start(self) -> Callable[[Any, int], Any]:
@@ -44,13 +44,13 @@ class Program(Protocol):
 
     @property
     def grow(self) -> Callable[[Any, int], Any]:
-        """(memory, slots A) -> the memory for more slots; the present jobs keep theirs."""
+        """(memory, slots A) -> the memory for more slots; active jobs keep their entries."""
         ...
 
 
 @pytree
 class Carry:
-    """An episode under way."""
+    """An episode in progress."""
 
     state: State
     memory: Any
@@ -59,39 +59,39 @@ class Carry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Raw results of one episode, per job [J] of the scenario; rounds, not seconds."""
+    """Raw results of one episode, per job [J] of the scenario; times are in rounds, not seconds."""
 
     start_round: NDArray[np.int32]
     finish_round: NDArray[np.int32]
-    """NEVER where the episode ended first."""
+    """NEVER for jobs that had not finished when the episode ended."""
     service: NDArray[np.int32]
     slowdown_sum: NDArray[np.float64]
     preemptions: NDArray[np.int32]
     last_round: int
     """Round at which the episode ended."""
     rounds: int
-    """Planning rounds executed; empty stretches are skipped."""
+    """Planning rounds executed; rounds without active jobs are skipped."""
     busy_gpu_rounds: int
     contended_gpu_rounds: NDArray[np.int32]
-    """From the job's first round to its finish, or to the end of the episode."""
+    """Summed from the job's first round to its finish, or to the end of the episode."""
     slots: int
-    """Room that the episode needed for active jobs."""
+    """Slots for active jobs that the episode needed."""
     stream_ended: bool
-    """All jobs had arrived before the episode was over."""
+    """Whether all jobs had arrived before the episode ended."""
 
 
 def run_episodes(
     bank: Bank, program: Program, data: Any, clairvoyant: bool, seeds: Sequence[int], slots: int = 0
 ) -> list[Outcome]:
-    """One episode per world of the bank; `seeds` [M] feed policies that draw lots.
+    """Run one episode per world of the bank; `seeds` [M] are for randomised policies.
 
-    `slots` is how many active jobs to make room for at first; more are made where they are needed.
+    `slots` is the number of slots for active jobs at the start; it grows when an episode needs more.
     """
     slots = slots or bucket(min(bank.worlds.demand.shape[1] - 1, FIRST_SLOTS), SLOT_STEP)
     run = partial(_run_one, bank, program, data, clairvoyant)
     pool = ThreadPoolExecutor(THREADS)
     try:
-        # Even a single episode runs in a thread: the main one stays free to hear an interrupt.
+        # Even a single episode runs in a thread, so that the main thread can react to an interrupt.
         first = pool.submit(run, slots, 0, seeds[0]).result()  # compiles
         return [first, *pool.map(partial(run, first.slots), range(1, len(bank)), seeds[1:])]
     finally:
@@ -99,7 +99,7 @@ def run_episodes(
 
 
 def begin(program: Program, slots: int, worlds: World, index: jax.Array, data: Any) -> Carry:
-    """World `index` at round 0, before the first plan."""
+    """Return world `index` at round 0, before the first plan."""
     return Carry(initial_state(pick(worlds, index), slots), program.start(data, slots), jnp.int32(0))
 
 
@@ -113,7 +113,7 @@ def go_on(
     key: jax.Array,
     enough: Callable[[State], jax.Array] = lambda state: jnp.bool_(False),
 ) -> Carry:
-    """Plan and advance until the episode is over or needs more slots, or it is `enough` (pure)."""
+    """Plan and advance until the episode is over, needs more slots, or `enough(state)` is true (pure)."""
     world = pick(worlds, index)
 
     def step(carry: Carry) -> Carry:
@@ -126,12 +126,12 @@ def go_on(
 
 
 def enlarge(program: Program, slots: int, carry: Carry, worlds: World, index: jax.Array) -> Carry:
-    """The same moment of the episode with room for `slots` active jobs."""
+    """Return the same moment of the episode with room for `slots` active jobs."""
     return Carry(grow(pick(worlds, index), carry.state, slots), program.grow(carry.memory, slots), carry.rounds)
 
 
 def shrink(program: Program, slots: int, carry: Carry) -> Carry:
-    """The same moment with room for `slots` active jobs, no more of which there are, just after one has ended."""
+    """Return the same moment with only `slots` slots, just after a job has ended and at most `slots` are active."""
     state = replace(carry.state, slots=jax.tree.map(lambda leaf: leaf[:slots], carry.state.slots))
     return Carry(state, program.grow(carry.memory, slots), carry.rounds)
 
@@ -157,11 +157,11 @@ def _run_one(bank: Bank, program: Program, data: Any, clairvoyant: bool, slots: 
 
 
 def outcome_of(state: State, jobs: int, rounds: int) -> Outcome:
-    """What `state` says of its first `jobs` jobs after `rounds` planning rounds."""
+    """Read the results of the first `jobs` jobs from `state` after `rounds` planning rounds."""
     ledger = state.ledger
     slots, count = state.slots, int(state.count)
     so_far = contended_gpu_rounds(state.contention, state.round) - slots.contended_gpu_rounds
-    # Jobs that still run at the horizon have a start and preemptions too.
+    # Jobs that are still active at the end have a start and preemptions too, but their rows are in the slots.
     open_jobs = np.asarray(slots.job)[:count]
 
     def column(ledger_leaf: jax.Array, slot_leaf: jax.Array) -> NDArray[Any]:

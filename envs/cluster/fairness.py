@@ -1,12 +1,12 @@
-"""Finish-time fairness: how long a job took, over how long a fair share of the cluster would have needed.
+"""Finish-time fairness: the time a job took, divided by the time it would have needed with a fair share of the cluster.
 
-JCT / (work_s x contention): 1 is a fair share, lower is better. The contention of a job is the mean, over the rounds
-from its first (the first at or after its arrival, run or not) to its finish, of max(1, GPUs that the active jobs demand
-together / GPUs); `work_s x contention` is thus its JCT on 1 / contention of the cluster. Jobs that are not tracked
-contend too. The wait before the first round is part of the JCT alone. An unfinished job counts as it stands.
+It is JCT / (work_s x contention): 1 is a fair share, lower is better. A job's contention is the mean of max(1, total
+demand of the active jobs / GPUs) over the rounds from the first at or after its arrival, run or not, to its finish.
+`work_s x contention` is thus its JCT on 1 / contention of the cluster. Untracked jobs contend too. The wait before the
+first round counts in the JCT only. For an unfinished job the values up to now are used.
 
-Source: Themis (Mahajan et al., NSDI 2020): shared over independent finish time, the latter the time on the whole
-cluster times the mean contention; with gangs contention is counted in GPUs instead of jobs.
+Source: Themis (Mahajan et al., NSDI 2020): shared finish time over independent finish time, where the independent one
+is the time on the whole cluster times the mean contention. Because of gangs, contention counts GPUs instead of jobs.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from .state import Contention, State, World
 
 
 def contended_gpu_rounds(contention: Contention, now: jax.Array) -> jax.Array:
-    """Contended GPUs [] int32 summed over the rounds before `now` [] int32."""
+    """Sum the contended GPUs [] int32 over the rounds before `now` [] int32."""
     return contention.gpu_rounds + contention.gpus * (now - contention.since)
 
 
 def recount(contention: Contention, now: jax.Array, demand: jax.Array, gpus: int) -> Contention:
-    """The contention from round `now` on, among active jobs that demand `demand` [A] of `gpus` GPUs."""
+    """Return the contention from round `now` on, if active jobs demand `demand` [A] of `gpus` GPUs."""
     asked = jnp.sum(demand, dtype=jnp.int32)
     return Contention(jnp.maximum(asked, gpus), since=now, gpu_rounds=contended_gpu_rounds(contention, now))
 
 
 def fairness_sum(world: World, state: State) -> jax.Array:
-    """Finish-time fairness [] summed over tracked jobs, finished or active for a round at least."""
+    """Sum the finish-time fairness [] over tracked jobs that have finished or been active for at least one round."""
     slots, ledger = state.slots, state.ledger
     so_far = contended_gpu_rounds(state.contention, state.round) - slots.contended_gpu_rounds
     gpu_rounds = put(ledger.contended_gpu_rounds, slots.job, so_far)

@@ -85,7 +85,7 @@ METRICS: Registry[Metric[Record]] = Registry.of("metric", *_METRICS)
 
 
 def metrics_of(record: Record) -> dict[str, float]:
-    """Every metric of a record; NaN where no job has arrived yet."""
+    """Compute every metric of a record; all are NaN if no job has arrived yet."""
     if not len(record.jobs.job_id):
         return dict.fromkeys(METRICS, np.nan)
     return {metric.name: metric.of(record) for metric in METRICS.values()}

@@ -22,27 +22,27 @@ class JobRecord:
     job_id: NDArray[np.str_]
     arrival_s: Floats
     start_s: Floats
-    """First start; NaN where the job never ran."""
+    """First start; NaN if the job never ran."""
     finish_s: Floats
-    """End of the round in which the work was done; NaN where truncation came first."""
+    """End of the round in which the job's work was completed; NaN if the episode was truncated before."""
     demand: NDArray[np.int32]
     app_class: NDArray[np.str_]
     work_s: Floats
     """Ideal run time on median GPUs in one node."""
     jct_s: Floats
-    """Finish - arrival; up to the horizon where truncation came first."""
+    """Finish - arrival; for a job that did not finish, the time up to the end of the episode."""
     run_slowdown: Floats
-    """Mean of PM score x penalty over the rounds run; NaN where the job never ran."""
+    """Mean of PM score x penalty over the rounds in which the job ran; NaN if it never ran."""
     preemptions: NDArray[np.int32]
     contention: Floats
-    """Mean over the job's rounds of max(1, demand of all active jobs / GPUs); NaN where no round passed."""
+    """Mean over the job's rounds of max(1, demand of all active jobs / GPUs); NaN if no round passed."""
     ftf: Floats
     """Finish-time fairness: JCT / (work_s x contention), see `fairness`."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One episode: what ran, on which data, and what came out."""
+    """The results of one episode, with the scenario, policy, seed and data that produced them."""
 
     scenario: str
     policy: str
@@ -56,16 +56,16 @@ class Record:
     rounds: int
     """Planning rounds executed."""
     busy_gpu_rounds: int
-    """Allocated GPUs summed over rounds, all jobs."""
+    """Allocated GPUs of all jobs, summed over rounds."""
 
     @property
     def truncated_jobs(self) -> int:
-        """Tracked jobs that had not finished at the horizon."""
+        """Number of tracked jobs that had not finished when the episode ended."""
         return int(np.isnan(self.jobs.finish_s).sum())
 
 
 def make_record(scenario: ClusterScenario, policy: str, seed: int, outcome: Outcome) -> Record:
-    """The record of `outcome` on `scenario`; jobs that were still to come have no part in it."""
+    """Make the record of `outcome` on `scenario`; jobs that had not arrived yet are left out."""
     jobs, round_s = scenario.jobs, scenario.round_s
     keep = jobs.tracked & (arrival_rounds(jobs.arrival_s, round_s) <= outcome.last_round)
 
@@ -104,7 +104,7 @@ def make_record(scenario: ClusterScenario, policy: str, seed: int, outcome: Outc
 
 
 def _contention(scenario: ClusterScenario, outcome: Outcome) -> Floats:
-    """Mean contention over each job's rounds [J]."""
+    """Return the mean contention over each job's rounds [J]."""
     end_round = np.minimum(outcome.finish_round, outcome.last_round)
     rounds = end_round - arrival_rounds(scenario.jobs.arrival_s, scenario.round_s)
     passed = rounds > 0

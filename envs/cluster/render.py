@@ -1,4 +1,4 @@
-"""The cluster in characters: one line per node, one column per GPU."""
+"""The cluster as text: one line per node, one column per GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ IDLE = "."
 
 
 def gantt_line(state: State, scenario: ClusterScenario) -> str:
-    """Which job holds each GPU in the plan that ran last, with the time and the jobs that wait."""
+    """Show the time, the job that holds each GPU in the plan that ran last, and the waiting jobs."""
     owner, job = np.asarray(state.owner), np.asarray(state.slots.job)
     names = [str(scenario.jobs.job_id[j]) for j in job[: int(state.count)]]
     width = max([len(IDLE), *(len(name) for name in names)])

@@ -1,4 +1,4 @@
-"""What a training cluster is made of: frozen arrays, no behaviour.
+"""The state of a training cluster: frozen arrays without behaviour.
 
 Axes: C app classes, N nodes, P GPUs per node (G = N * P, GPU id = node * P + place), J jobs, A slots for
 active jobs, V bins of the widest class. Times are whole rounds; only work and slowdowns are floats.
@@ -12,19 +12,19 @@ import jax.numpy as jnp
 from ..core import pytree
 
 FREE = -1
-"""Owner of a GPU that no gang holds."""
+"""The owner of a GPU that no gang holds."""
 BROKEN = -2
-"""Owner in a plan that its maker knows to be none."""
+"""The owner in a plan that the policy itself marks as invalid."""
 NEVER = 2**30
-"""A round that no episode reaches: arrival of padding jobs, start of jobs that never ran."""
+"""A round that no episode reaches: the arrival of padding jobs, and the start of jobs that never ran."""
 
 
 @pytree
 class Profile:
-    """What the scheduler believes of the GPUs: bins, and the L x V walk they imply."""
+    """What the scheduler believes about the GPUs: their bins, and the order of the L x V cells that follows."""
 
     level: jax.Array  # [C, N, P] int32, rank of the GPU's bin within its class, 0 = fastest
-    value: jax.Array  # [C, V] slowdown that the bin stands for
+    value: jax.Array  # [C, V] slowdown of the bin
     within_rank: jax.Array  # [C, V] int32, step of the cell (within one node, bin) in PAL's walk
     across_rank: jax.Array  # [C, V] int32, step of the cell (across nodes, bin)
 
@@ -40,13 +40,13 @@ class World:
     iter_s: jax.Array  # [J+1] ideal seconds per iteration
     app_class: jax.Array  # [J+1] int32
     tracked: jax.Array  # [J+1] bool
-    pm_score: jax.Array  # [C, N, P] true slowdown
+    pm_score: jax.Array  # [C, N, P] true slowdown of each GPU
     profile: Profile
     locality_penalty: jax.Array  # [C] slowdown of a gang that spans nodes
-    first_arrival_s: jax.Array  # [] of a tracked job
+    first_arrival_s: jax.Array  # [] first arrival of a tracked job
     round_s: jax.Array  # []
     restart_s: jax.Array  # [] seconds lost when a gang is moved or resumed
-    starving_rounds: jax.Array  # [] int32, waiting rounds after which a job is promoted for good
+    starving_rounds: jax.Array  # [] int32, waiting rounds after which a job is promoted permanently
     nominal_remaining: jax.Array  # [] bool, remaining time ignores slowdown (artifact)
     horizon_round: jax.Array  # [] int32, the episode is truncated here
 
@@ -63,20 +63,20 @@ class Slots:
     done: jax.Array  # [A] iterations finished
     attained: jax.Array  # [A] int32 rounds scheduled
     running: jax.Array  # [A] bool
-    slowdown: jax.Array  # [A] of the present gang (PM score x penalty); 0 where not running
+    slowdown: jax.Array  # [A] of the current gang (PM score x penalty); 0 where not running
     slowdown_sum: jax.Array  # [A] over the rounds run
     start_round: jax.Array  # [A] int32, NEVER before the first start
     waited: jax.Array  # [A] int32 rounds since last scheduled
     promoted: jax.Array  # [A] bool
     tracked: jax.Array  # [A] bool, False where empty
-    debt_s: jax.Array  # [A] restart seconds still to pay
+    debt_s: jax.Array  # [A] restart seconds that remain to be spent
     preemptions: jax.Array  # [A] int32
-    contended_gpu_rounds: jax.Array  # [A] int32, the cluster's before the job's first round
+    contended_gpu_rounds: jax.Array  # [A] int32, the cluster's total before the job's first round
 
 
 @pytree
 class Ledger:
-    """Results of finished jobs; rows of unfinished ones hold nothing of the job."""
+    """Results of finished jobs; rows of unfinished jobs hold initial values only."""
 
     app_class: jax.Array  # [J+1] int32
     demand: jax.Array  # [J+1] int32
@@ -90,14 +90,14 @@ class Ledger:
 
 @pytree
 class Contention:
-    """How many GPUs are contended, per round: all there are, or what the active jobs demand together if that is more.
+    """The contended GPUs per round: the larger of the cluster's GPUs and the total demand of the active jobs.
 
-    It is brought up to date only where jobs come or go.
+    The values are updated only when jobs arrive or finish.
     """
 
     gpus: jax.Array  # [] int32, in every round from `since` on
     since: jax.Array  # [] int32
-    gpu_rounds: jax.Array  # [] int32, summed over the rounds before `since`; wraps around, differences are right
+    gpu_rounds: jax.Array  # [] int32, summed over the rounds before `since`; may wrap around, differences stay correct
 
 
 @pytree
@@ -105,24 +105,24 @@ class State:
     """A cluster at a round boundary, after completions and arrivals, before planning."""
 
     round: jax.Array  # [] int32
-    next_job: jax.Array  # [] int32, jobs below it have arrived
+    next_job: jax.Array  # [] int32, jobs with a lower index have arrived
     count: jax.Array  # [] int32 active jobs
     slots: Slots
     owner: jax.Array  # [N, P] int32 slot that holds the GPU, or FREE
     changed: jax.Array  # [] bool, the active set changed since the last plan
     unfinished: jax.Array  # [] int32 tracked jobs still to finish
-    flow: jax.Array  # [2] since last read: time of tracked jobs in the system, in s and in their ideal run times
+    flow: jax.Array  # [2] time of tracked jobs in the system since last read: in s, in ideal run times
     finished: jax.Array  # [] int32 jobs finished, tracked or not
     busy_gpu_rounds: jax.Array  # [] int32, allocated GPUs summed over rounds
     contention: Contention
-    overflow: jax.Array  # [] bool, arrived jobs found no slot: `grow` before the next plan
-    broken: jax.Array  # [] bool, a policy made a plan that is none: gangs not whole, or on GPUs that were not free
+    overflow: jax.Array  # [] bool, arrived jobs found no slot: call `grow` before the next plan
+    broken: jax.Array  # [] bool, a policy made an invalid plan: incomplete gangs, or GPUs that were not free
     profile: Profile
     ledger: Ledger
 
 
 def empty_slots(world: World, capacity: int) -> Slots:
-    """`capacity` slots that hold no job."""
+    """Return `capacity` slots that hold no job."""
     whole = jnp.zeros(capacity, jnp.int32)
     real = jnp.zeros(capacity, world.iterations.dtype)
     no = jnp.zeros(capacity, bool)
@@ -148,7 +148,7 @@ def empty_slots(world: World, capacity: int) -> Slots:
 
 
 def empty_ledger(world: World) -> Ledger:
-    """Nobody has finished."""
+    """Return a ledger in which no job has finished."""
     rows = world.demand.shape[0]
     whole = jnp.zeros(rows, jnp.int32)
     return Ledger(

@@ -1,4 +1,4 @@
-"""What a scheduler may know at a decision point; never true scores, never future arrivals."""
+"""What a scheduler may know at a decision point: never true scores, never future arrivals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class View:
 
 
 def observe(world: World, state: State, clairvoyant: jax.Array) -> View:
-    """The view of `state`; `clairvoyant` [] bool unlocks remaining work."""
+    """Return the view of `state`; `clairvoyant` [] bool reveals remaining work."""
     slots = state.slots
     left = jnp.where(
         world.nominal_remaining,

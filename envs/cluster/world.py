@@ -1,4 +1,4 @@
-"""From a scenario on the host to a prepared world on the device, and banks of worlds of one shape."""
+"""Turns a scenario on the host into a prepared world on the device, and stacks worlds of one shape into banks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ...scenarios.errors import InputError
 from .state import NEVER, Profile, World
 
 STARVING_S = 3_600_000.0
-"""Waiting time after which the artifact promotes a job for good (hal-uw/blox-pal)."""
+"""Waiting time after which the artifact promotes a job permanently (hal-uw/blox-pal)."""
 MOST_BINS = 1024
 HORIZON = 20
-"""Truncation, in multiples of what the work needs at ideal speed."""
+"""An episode is truncated after this many times the time that its work needs at ideal speed."""
 GANGS = 2
-"""List scheduling of gangs takes at most about twice the ideal time, at the pace of the slowest of them."""
+"""List scheduling of gangs takes at most about this many times the ideal time, if all run as slowly as the slowest."""
 
 
 def prepare(scenario: ClusterScenario, rows: int | None = None, bins: int | None = None) -> World:
-    """The world of `scenario`, its jobs padded to `rows` and its bins to `bins` (default: as many as it has)."""
+    """Prepare the world of `scenario`; its jobs are padded to `rows` and its bins to `bins` (default: no padding)."""
     jobs = scenario.jobs
     rows = rows or len(jobs)
     grid = (-1, scenario.nodes, scenario.gpus_per_node)
@@ -55,9 +55,9 @@ def prepare(scenario: ClusterScenario, rows: int | None = None, bins: int | None
 
 
 def stack(scenarios: Sequence[ClusterScenario], bins: int | None = None) -> World:
-    """A bank: the worlds of scenarios with equal GPU grids, stacked on a leading axis M and padded to one shape.
+    """Stack the worlds of scenarios with equal GPU grids on a leading axis M, padded to one shape.
 
-    Room for `bins` bins (default: as many as needed, in steps of 4). Raises `InputError` where a world has more.
+    There is room for `bins` bins (default: as many as needed, in steps of 4). Raises `InputError` if a world has more.
     """
     rows = bucket(max(len(s.jobs) for s in scenarios), 32)
     most = max(bin_count(s) for s in scenarios)
@@ -69,12 +69,12 @@ def stack(scenarios: Sequence[ClusterScenario], bins: int | None = None) -> Worl
 
 
 def horizon_round(scenario: ClusterScenario) -> int:
-    """Round at which an episode is truncated: 20 times what its work needs, so that only a stuck policy gets there.
+    """Return the round of truncation: 20 times what an episode's work needs, so that only a stuck policy reaches it.
 
-    Where a gang can be more than 10 times slower than ideal, twice its slowdown takes the place of the 20.
+    If a gang can be more than 10 times slower than ideal, twice that slowdown replaces the factor 20.
 
-    Under `artifact` the endless stream behind the trace may offer more than the cluster can do, and orders that favour
-    new jobs then never finish the old ones; the stream therefore does not move the horizon.
+    Under `artifact` the endless stream after the trace may bring more work than the cluster can do, and orders that
+    favour new jobs then never finish the old ones. The stream therefore does not change the horizon.
     """
     own = len(scenario.jobs) - scenario.streamed
     work_s, demand = scenario.jobs.work_s[:own], scenario.jobs.demand[:own]
@@ -85,24 +85,24 @@ def horizon_round(scenario: ClusterScenario) -> int:
 
 
 def bucket(size: int, step: int) -> int:
-    """`size` rounded up to a few standard sizes, so that few programs are compiled."""
+    """Round `size` up to one of a few standard sizes, so that few programs are compiled."""
     if size <= 8 * step:
         return -(-size // step) * step
     return int(2 ** np.ceil(np.log2(size)))
 
 
 def arrival_rounds(arrival_s: NDArray[np.float64], round_s: float) -> NDArray[np.int32]:
-    """First round boundary at or after each arrival."""
+    """Return the first round boundary at or after each arrival."""
     return np.ceil(arrival_s / round_s).astype(np.int32)
 
 
 def bin_count(scenario: ClusterScenario) -> int:
-    """Bins of the class that has most."""
+    """Return the number of bins of the class that has most."""
     return max(len(np.unique(row)) for row in scenario.pm_bin)
 
 
 def make_profile(scenario: ClusterScenario, bins: int) -> Profile:
-    """Bins as levels, and the step of every L x V cell in PAL's walk: by bin x penalty, ties as first met by GPU id."""
+    """Return the bins as levels, and each cell's step in PAL's walk: by bin x penalty, ties by the bin's first GPU."""
     classes, gpus = scenario.pm_bin.shape
     level = np.zeros((classes, gpus), np.int32)
     value = np.full((classes, bins), np.inf)

@@ -1,1 +1,1 @@
-"""Gymnasium's interfaces over lanes; they know no world."""
+"""Gymnasium's interfaces on top of lanes, independent of any particular world."""

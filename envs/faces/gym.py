@@ -1,4 +1,4 @@
-"""The Gymnasium face of one episode of any kind of world: `reset`, `step`, masks, rendering, snapshots."""
+"""The Gymnasium interface of one episode of any kind of world: `reset`, `step`, masks, rendering, snapshots."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ K = TypeVar("K", bound=Kind)
 
 
 class RenderModeError(InputError, TypeError):
-    """A way of rendering that there is not; a `TypeError` too, at which Stable-Baselines3 asks again without one."""
+    """An unknown render mode. Also a `TypeError`: Stable-Baselines3 reacts to that by retrying without a mode."""
 
 
 class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
-    """One episode at a time; each reset draws a world of the bank.
+    """One episode at a time; each reset draws a world from the bank.
 
-    `info` holds `action_mask`, `reward_raw` (unscaled), `time_s`, `world` (index into the bank), `illegal`, what the
-    process reports of a step, `reward_terms` if it has any, and at the end of an episode `metrics`, with the count of
-    `illegal_actions` among them.
+    `info` holds `action_mask`, `reward_raw` (unscaled), `time_s`, `world` (index into the bank), `illegal`, the figures
+    that the process reports for a step, and `reward_terms` if the process has any. At the end of an episode it also
+    holds `metrics`, which include the number of `illegal_actions`.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 (Gymnasium's name and form)
 
     def __init__(self, kind: K, render_mode: str | None = None) -> None:
-        """Present the worlds of `kind`."""
+        """Set up the environment on the worlds of `kind`."""
         if render_mode not in (None, "ansi"):
             raise RenderModeError(f"render_mode = {render_mode!r}; legal: 'ansi' or None")
         self.kind, self.render_mode = kind, render_mode
@@ -65,7 +65,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start an episode. `options={"world": i}` asks for a world of the bank instead of a draw."""
+        """Start an episode. `options={"world": i}` selects a world of the bank instead of drawing one."""
         asked = as_world(reset_options(options, "world").get("world"), len(self.kind.bank))
         seed = as_seed(seed)
         super().reset(seed=seed)
@@ -77,7 +77,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         return observation, info
 
     def step(self, action: SupportsFloat) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Take an action. Raises `InputError` for an illegal one (by option), or after the end of an episode."""
+        """Take an action. Raises `InputError` after an episode's end, or for an illegal action (by option)."""
         if self._over:
             raise InputError("step after the end of an episode; call reset first")
         number = as_action(action)
@@ -92,21 +92,21 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Legal actions [n], as sb3-contrib asks for them."""
+        """Return the mask of legal actions [n], under the name that sb3-contrib expects."""
         return self.lane.mask.copy()
 
     def describe(self, action: int) -> str:
-        """An action in words."""
+        """Describe an action in words."""
         return self.kind.describe(as_whole("action", action, 0, self.kind.process.actions - 1))
 
     def record(self) -> Any:
-        """Results of the present episode so far."""
+        """Return the results of the current episode so far."""
         if not self._begun:
             raise InputError("nothing to record yet; call reset first")
         return self.kind.record(self.lane.state(), self._world, self._seed)
 
     def render(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Under `ansi`, the present state in characters."""
+        """Return the current state as text under `ansi`, else None."""
         if self.render_mode is None:
             return None
         if not self._begun:
@@ -114,7 +114,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         return self.kind.render(self.lane.state(), self._world)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that decides how the episode and later resets go on; for `set_state` of an equal environment."""
+        """Return all that determines this episode's continuation and later resets, for `set_state` of an equal env."""
         return {
             "of": self._of,
             "lane": self.lane.snapshot(),
@@ -127,7 +127,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from what `get_state` gave. Raises `InputError`, and changes nothing, where it was of another kind."""
+        """Continue from a state of `get_state`. Raises `InputError`, and changes nothing, if its kind differs."""
         refuse_foreign(state, self._of)
         refuse_unlike(state, self.get_state())
         world, lots = as_whole("state['world']", state["world"], 0, len(self.kind.bank) - 1), generator(state["random"])
@@ -151,7 +151,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         return fingerprint(self.kind)
 
     def _tell(self, batch: Batch) -> tuple[Observation, float, dict[str, Any]]:
-        """(observation, reward, info). Raises `InputError` where the world ran out of room."""
+        """Return (observation, reward, info). Raises `InputError` if the world ran out of room."""
         result: list[float] = batch.result.tolist()
         if result[OVERFLOW]:
             self._over = True
@@ -171,7 +171,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64], Generic[K]):
         return {**batch.parts, "action_mask": mask.copy()}, reward, info
 
     def _fine(self) -> float:
-        """Count an illegal action; what it costs."""
+        """Count an illegal action and return its penalty."""
         self._illegal += 1
         if not self._warned:
             self._warned = True

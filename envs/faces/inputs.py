@@ -1,4 +1,4 @@
-"""What a batch is handed per lane, checked: actions, seeds, worlds, and which lanes to reset."""
+"""Checks of what callers pass to a batch per lane: actions, seeds, worlds, and which lanes to reset."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST_NUMBER = 2**31 - 1
 
 
 def lane_actions(actions: Any, lanes: int) -> NDArray[np.int32]:
-    """One number per lane [B]; floats may hold whole numbers. Raises `InputError`.
+    """Return one action per lane [B]; floats with whole values are accepted. Raises `InputError` otherwise.
 
-    Numbers beyond 32 bits are beyond any action space, and stay so.
+    Numbers beyond 32 bits are clipped, and stay outside every action space.
     """
     given = np.asarray(actions)
     if given.shape != (lanes,) or given.dtype.kind not in "iuf":
@@ -34,7 +34,7 @@ def lane_actions(actions: Any, lanes: int) -> NDArray[np.int32]:
 
 
 def lanes_of(mask: Any, lanes: int) -> NDArray[np.bool_]:
-    """The lanes to reset [B]; all without a mask. Raises `InputError`."""
+    """Return the mask of lanes to reset [B]; without a mask, all. Raises `InputError` for an illegal mask."""
     if mask is None:
         return np.ones(lanes, bool)
     given = np.asarray(mask)
@@ -47,7 +47,7 @@ def lanes_of(mask: Any, lanes: int) -> NDArray[np.bool_]:
 
 
 def lane_seeds(seed: Any, lanes: int) -> list[int | None]:
-    """A seed per lane: lane i gets `seed + i` of one number. Raises `InputError`."""
+    """Return one seed per lane; from a single number, lane i gets `seed + i`. Raises `InputError` for illegal seeds."""
     if seed is None or isinstance(seed, Integral):
         first = as_seed(seed)
         return [None if first is None else first + lane for lane in range(lanes)]
@@ -55,7 +55,7 @@ def lane_seeds(seed: Any, lanes: int) -> list[int | None]:
 
 
 def lane_worlds(given: dict[str, Any], lanes: int, worlds: int) -> list[int | None]:
-    """The world that each lane asks for, None for a draw. Raises `InputError`."""
+    """Return the world requested for each lane, None for a random draw. Raises `InputError` for illegal options."""
     if "worlds" not in given or given["worlds"] is None:
         return [as_world(given.get("world"), worlds)] * lanes
     if given.get("world") is not None:

@@ -1,4 +1,4 @@
-"""What the single and the batched face have in common: spaces, resets, actions, infos, refusals."""
+"""Code shared by the single and the batched interface: spaces, resets, actions, infos, refusals of illegal input."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..process import Process
 Observation = dict[str, Any]
 """Part name -> flat array."""
 ILLEGAL_ACTIONS = "illegal_actions"
-"""Metric of an episode that was stepped: how many of its actions were not legal."""
+"""Name of a metric of an episode that was stepped: the number of its illegal actions."""
 MOST = 50.0
-"""Bound of observation features; scaled values stay well inside it."""
+"""Bound of observation features; scaled values stay well within it."""
 
 
 def observation_space(process: Process) -> spaces.Dict:
-    """One flat Box per part, and the mask."""
+    """Return the space of observations: one flat Box per part, and the mask."""
     parts: dict[str, spaces.Space[Any]] = {
         name: spaces.Box(-MOST, MOST, (size,), np.float32) for name, size in process.sizes.items() if size
     }
@@ -35,14 +35,14 @@ def observation_space(process: Process) -> spaces.Dict:
 
 
 def observe(batch: Batch, lane: int) -> Observation:
-    """Observation of one lane (copies)."""
+    """Return copies of one lane's observation."""
     parts: Observation = {name: part[lane].copy() for name, part in batch.parts.items()}
     parts["action_mask"] = batch.mask[lane].astype(np.int8)
     return parts
 
 
 def reported(process: Process, values: Iterable[Any]) -> dict[str, Any]:
-    """The process's own part of `info`: a value per column, terms of the reward in a dictionary of their own."""
+    """Return the process's own part of `info`: one value per column, with reward terms in a separate dictionary."""
     info: dict[str, Any] = {}
     terms: dict[str, Any] = {}
     for column, value in zip(process.columns, values, strict=True):
@@ -51,7 +51,7 @@ def reported(process: Process, values: Iterable[Any]) -> dict[str, Any]:
 
 
 def reset_options(given: Any, *legal: str) -> dict[str, Any]:
-    """The options of a reset, a copy. Raises `InputError` for names that are not known."""
+    """Return a copy of the options of a reset. Raises `InputError` for unknown names."""
     if given is None:
         return {}
     if not isinstance(given, dict):
@@ -63,23 +63,23 @@ def reset_options(given: Any, *legal: str) -> dict[str, Any]:
 
 
 def as_seed(seed: Any, name: str = "seed") -> int | None:
-    """A seed, or None for none. Raises `InputError`."""
+    """Check a seed; None means no seed. Raises `InputError` if it is not a whole number >= 0."""
     return None if seed is None else as_whole(name, seed, 0)
 
 
 def as_world(world: Any, worlds: int, name: str = "world") -> int | None:
-    """An index into the bank, or None for a draw. Raises `InputError`."""
+    """Check an index into the bank; None means a random draw. Raises `InputError` if it is out of range."""
     return None if world is None else as_whole(name, world, 0, worlds - 1)
 
 
 def draw_world(rng: np.random.Generator, worlds: int, asked: int | None) -> tuple[int, NDArray[np.uint32]]:
-    """(index of a world, key [2]) of the next episode; asking for a world leaves the later draws as they are."""
+    """Return (index of a world, key [2]) for the next episode; requesting a world does not change later draws."""
     drawn, key = int(rng.integers(worlds)), rng.integers(2**32, size=2, dtype=np.uint32)
     return drawn if asked is None else asked, key
 
 
 def as_action(action: Any) -> int:
-    """A whole number from whatever a learner hands over; a float may be one, True is none. Raises `InputError`."""
+    """Convert a learner's action to an int; 3.0 is accepted, True is not. Raises `InputError` if it is not whole."""
     if type(action) is int:
         return action
     try:
@@ -93,7 +93,7 @@ def as_action(action: Any) -> int:
 
 
 def warn_of_illegal(kind: Kind, lane: str = "") -> None:
-    """Say that an illegal action was given, and how to know which are legal."""
+    """Warn that an illegal action was given, and say how to find the legal ones."""
     warnings.warn(
         f"{lane}an illegal action counts as {kind.idle}; the observation's 'action_mask' says which are legal: "
         "env.action_space.sample(observation['action_mask']) draws one, and learners such as "

@@ -43,11 +43,11 @@ MOST_LANES = 65_536
 
 
 class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int64], NDArray[Any]], Generic[K]):
-    """B episodes; `metadata["autoreset_mode"]` says what happens at the end of one.
+    """B episodes; `metadata["autoreset_mode"]` determines what happens when one ends.
 
     NEXT_STEP: the step after the end ignores the lane's action and resets it (reward 0). SAME_STEP: the lane is reset
-    at once, and the last observation and info stand in `info["final_obs"]` and `info["final_info"]`. DISABLED: reset
-    lanes yourself, with `options={"reset_mask": mask}`.
+    at once; the last observation and info are in `info["final_obs"]` and `info["final_info"]`. DISABLED: the caller
+    resets lanes, with `options={"reset_mask": mask}`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
     ) -> None:
-        """Present `num_envs` lanes over the worlds of `kind`; episodes are truncated after `max_episode_steps`."""
+        """Set up `num_envs` lanes on the worlds of `kind`; episodes are truncated after `max_episode_steps`."""
         num_envs = as_whole("num_envs", num_envs, 1, MOST_LANES)
         self.kind, self.num_envs = kind, num_envs
         self.autoreset_mode = as_member("autoreset_mode", autoreset_mode, AutoresetMode)
@@ -82,10 +82,10 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start episodes: in all lanes, or in those of `options={"reset_mask": mask}`.
+        """Start episodes in all lanes, or in those of `options={"reset_mask": mask}`.
 
-        `options={"worlds": [i, ...]}` asks for a world of the bank per lane (None: a draw), `{"world": i}` for one for
-        all lanes.
+        `options={"worlds": [i, ...]}` selects a world of the bank per lane (None: a random draw), and `{"world": i}`
+        selects one for all lanes.
         """
         given = reset_options(options, "world", "worlds", "reset_mask")
         which, seeds = lanes_of(given.get("reset_mask"), self.num_envs), lane_seeds(seed, self.num_envs)
@@ -99,7 +99,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[Observation, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """One action per lane [B]. Raises `InputError` for an illegal one (by option)."""
+        """Take one action per lane [B]. Raises `InputError` for an illegal action if `illegal_action` is `error`."""
         numbers = lane_actions(actions, self.num_envs)
         due = self._refuse_to_step()
         if self.kind.options.illegal_action is IllegalAction.ERROR:
@@ -121,15 +121,15 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         return self._observe(batch), reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Legal actions [B, n]."""
+        """Return the mask of legal actions [B, n]."""
         return self._mask.copy()
 
     def describe(self, action: int) -> str:
-        """An action of a lane in words."""
+        """Describe an action in words."""
         return self.kind.describe(as_whole("action", action, 0, self.kind.process.actions - 1))
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that decides how episodes and later resets go on; for `set_state` of an equal batch."""
+        """Return all that determines how the episodes continue and later resets, for `set_state` of an equal batch."""
         return {
             "of": self._of,
             "lanes": self._lanes.snapshot(),
@@ -142,7 +142,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from what `get_state` gave. Raises `InputError`, and changes nothing, where it was of another kind."""
+        """Continue from a state of `get_state`. Raises `InputError`, and changes nothing, if its kind differs."""
         refuse_foreign(state, self._of)
         refuse_unlike(state, self.get_state())
         for lane, world in enumerate(state["world"]):
@@ -170,7 +170,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         return f"{self.num_envs} lanes of {fingerprint(self.kind)}"
 
     def _refuse_to_step(self) -> NDArray[np.bool_]:
-        """Lanes that a step resets [B]. Raises `InputError` where one must be reset by hand."""
+        """Return the lanes [B] that the step resets. Raises `InputError` if the caller must reset a lane first."""
         if not self._begun.all():
             raise InputError(f"lane {int(np.argmin(self._begun))} has not begun an episode; call reset first")
         if self._over.any() and self.autoreset_mode is not AutoresetMode.NEXT_STEP:
@@ -185,13 +185,13 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             refuse_illegal(self.kind, int(numbers[lane]), self._mask[lane], f"lane {lane}: ")
 
     def _is_out_of_time(self, batch: Batch, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Count a step of the active lanes; those whose episode is truncated by it [B]."""
+        """Count a step of the active lanes; return the lanes [B] whose episode it truncates."""
         self._steps += active
         over = batch.result[:, TRUNCATED] > 0
         return over if self.max_episode_steps is None else over | (active & (self._steps >= self.max_episode_steps))
 
     def _fines(self, batch: Batch) -> NDArray[np.float64]:
-        """Count illegal actions; what they cost [B]."""
+        """Count illegal actions and return their penalties [B]."""
         illegal = batch.result[:, ILLEGAL] > 0
         self._illegal += illegal
         if illegal.any() and not self._warned:
@@ -201,7 +201,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         return np.where(illegal, self.kind.options.illegal_penalty if penalty else 0.0, 0.0)
 
     def _begin(self, which: NDArray[np.bool_], asked: Sequence[int | None] = (), before: Batch | None = None) -> Batch:
-        """Reset the lanes `which`; what the others did last stays as `before` has it."""
+        """Reset the lanes `which`; the results of the other lanes are taken from `before`."""
         keys = np.zeros((self.num_envs, 2), np.uint32)
         for lane in np.flatnonzero(which).tolist():
             world = asked[lane] if asked else None
@@ -215,7 +215,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
         return replace(batch, result=np.where(which[:, None], batch.result, before.result))
 
     def _final(self, batch: Batch, ended: NDArray[np.bool_], last: dict[str, Any]) -> dict[str, Any]:
-        """Last observations (one per lane, None where the episode goes on) and infos of ended episodes."""
+        """Return the last observations (one per lane, None where the episode goes on) and infos of ended episodes."""
         observations = np.full(self.num_envs, None, dtype=object)
         for lane in np.flatnonzero(ended):
             observations[lane] = observe(batch, int(lane))
@@ -253,7 +253,7 @@ class SchedulingVectorEnv(gymnasium.vector.VectorEnv[Observation, NDArray[np.int
             raise InputError(f"lane {int(np.argmax(full))}: {self.kind.advice}")
 
     def _metrics(self, ended: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
-        """Metrics of the episodes that ended, as arrays [B]; 0 elsewhere (Gymnasium's form)."""
+        """Return the metrics of ended episodes as arrays [B]; other lanes hold 0 (Gymnasium's format)."""
         values: dict[str, NDArray[np.float64]] = {}
         for lane in np.flatnonzero(ended):
             record = self.kind.record(self._lanes.state(int(lane)), int(self._world[lane]), 0)

@@ -1,4 +1,4 @@
-"""What a device call tells the host, for one lane or for B of them."""
+"""What a device call returns to the host, for one lane or for B lanes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Snapshot = tuple[Any, list[Any]]
 
 @dataclass(frozen=True)
 class Batch:
-    """Lanes after a call: arrays [...] are [B, ...] for B lanes, and have no such axis for one."""
+    """The lanes after a call. Arrays have a leading axis B for B lanes, and no such axis for a single lane."""
 
     mask: NDArray[np.bool_]  # [..., actions]
     parts: dict[str, NDArray[np.float32]]  # [..., size] each
@@ -25,7 +25,7 @@ class Batch:
 
 
 def parts_of(process: Process, seen: NDArray[np.float32]) -> tuple[NDArray[np.bool_], dict[str, NDArray[np.float32]]]:
-    """(mask, views of the parts) of what a program shows [..., actions + observation]."""
+    """Return (mask, views of the parts) of a program's output `seen` [..., actions + observation]."""
     return seen[..., : process.actions] > 0, {name: seen[..., part] for name, part in _slices(process)}
 
 

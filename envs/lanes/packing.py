@@ -1,4 +1,4 @@
-"""A pytree as a few flat buffers, so that a compiled step takes and gives two arrays instead of sixty."""
+"""Packs a pytree into a few flat buffers, so that a compiled step takes and returns two arrays instead of sixty."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import jax.numpy as jnp
 
 T = TypeVar("T")
 Packed = tuple[jax.Array, ...]
-"""Flat buffers: whole numbers (int32) and one per float type, as far as there are any."""
+"""Flat buffers: one for whole numbers (int32) and one per float type that occurs."""
 
 
 @dataclass(frozen=True)
 class Packer(Generic[T]):
-    """Packs pytrees of one structure. Booleans, keys and short integers travel as int32."""
+    """Packs pytrees of one structure. Booleans, keys and short integers are stored as int32."""
 
     pack: Callable[[T], Packed]
     unpack: Callable[[Packed], T]
 
 
 def packer_for(example: T) -> Packer[T]:
-    """The packer of pytrees shaped like `example` (arrays or shape descriptions)."""
+    """Return the packer of pytrees shaped like `example` (arrays or shape descriptions)."""
     leaves, structure = jax.tree.flatten(example)
     kinds = [jnp.dtype(leaf.dtype) for leaf in leaves]
     carriers = [kind if jnp.issubdtype(kind, jnp.floating) else jnp.dtype(jnp.int32) for kind in kinds]

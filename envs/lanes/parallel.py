@@ -1,4 +1,4 @@
-"""Lanes: many independent episodes of one process, stepped by one device call; larger batches by one per thread."""
+"""Lanes: many independent episodes of one process, stepped by one device call (large batches: one per thread)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPLIT_FROM = 16
 
 @dataclass
 class _Shard:
-    """Consecutive lanes that one program steps."""
+    """Consecutive lanes that are stepped by one program."""
 
     settled: Packed
     draft: Packed
@@ -37,11 +37,11 @@ class _Shard:
 
 
 class Lanes:
-    """B lanes over worlds that are stacked on a leading axis. Not thread-safe; a lane that was never reset is empty."""
+    """B lanes on worlds that are stacked on a leading axis. Not thread-safe; a lane is empty until its first reset."""
 
     @crosses
     def __init__(self, process: Process, worlds: Arrays, data: Arrays, lanes: int) -> None:
-        """Prepare `lanes` lanes; `reset` starts them."""
+        """Prepare `lanes` lanes; `reset` starts their episodes."""
         refuse_forked()
         self.process, self.lanes = process, lanes
         self._programs = programs_for(process, worlds, data)
@@ -54,11 +54,11 @@ class Lanes:
         self._pool = ThreadPoolExecutor(len(self._cuts)) if len(self._cuts) > 1 else None
 
     def reset(self, which: NDArray[np.bool_], world: NDArray[np.int32], key: NDArray[np.uint32]) -> Batch:
-        """Start new episodes in the lanes `which` [B], in worlds `world` [B], with lots from `key` [B, 2]."""
+        """Start new episodes in the lanes `which` [B], in worlds `world` [B], with random keys `key` [B, 2]."""
         return self._timed(which, self._each(self._renew(self._programs.batch.reset), which, world, key))
 
     def step(self, action: NDArray[np.int32], active: NDArray[np.bool_]) -> Batch:
-        """Take one action per lane [B]; lanes that are not `active` stay as they are, at no reward."""
+        """Take one action per lane [B]; lanes that are not `active` do not change and get no reward."""
         known = (action >= 0) & (action < self.process.instant)
         instant = known & self.mask[np.arange(self.lanes), np.where(known, action, 0)]
         if (instant & active).any() and (instant | ~active).all():
@@ -70,24 +70,24 @@ class Lanes:
 
     @crosses
     def state(self, lane: int) -> Arrays:
-        """The state of one lane."""
+        """Return the state of one lane."""
         return self._programs.state(*self._lane(lane))[1]
 
     @crosses
     def ask(self, question: Question, lane: int, *arguments: Any) -> Any:
-        """`question(process, the lane's world, data, state, *arguments)`, compiled once per question."""
+        """Return `question(process, the lane's world, data, state, *arguments)`, compiled once per question."""
         return self._programs.ask(question, *self._constants, *self._lane(lane), arguments)
 
     def snapshot(self) -> Snapshot:
-        """Everything that decides how the lanes go on, as arrays on the host."""
+        """Return all that determines how the lanes continue, as arrays on the host."""
         return self._time_s.copy(), [[np.array(buffer) for buffer in shard.buffers] for shard in self._shards]
 
     @crosses
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot of lanes of the same process, bank shape and number."""
+        """Continue from a snapshot of as many lanes of the same process and bank shape."""
         self._time_s = snapshot[0].copy()
         for shard, kept in zip(self._shards, snapshot[1], strict=True):
-            buffers = tuple(jnp.array(buffer) for buffer in kept)  # copies: a step gives its buffers back
+            buffers = tuple(jnp.array(buffer) for buffer in kept)  # copies, because a step donates its buffers
             at = len(shard.settled)
             shard.settled, shard.draft, shard.seen = buffers[:at], buffers[at:-1], buffers[-1]
         self._show(np.zeros((self.lanes, EXTRA + len(self.process.columns))))
@@ -113,8 +113,8 @@ class Lanes:
         return shard.seen
 
     def _each(self, run: Callable[..., jax.Array], *control: NDArray[Any]) -> NDArray[Any]:
-        """`run` on every shard with its part of `control`; what it gives, joined."""
-        run = crosses(run)  # here, as guards of transfers are each thread's own
+        """Call `run` on every shard with its part of `control`, and join the results."""
+        run = crosses(run)  # wrapped here, because each thread has its own transfer guard
         work = [
             (shard, *(part[start:end] for part in control))
             for shard, (start, end) in zip(self._shards, self._cuts, strict=True)

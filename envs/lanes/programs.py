@@ -1,7 +1,7 @@
-"""The compiled functions of lanes: what a call does to one lane, and the same for consecutive lanes.
+"""The compiled functions of lanes: calls for one lane, and the same calls for consecutive lanes.
 
-On a CPU lanes go one after the other inside the program, so that each takes only the branch its action needs.
-Everything a step needs travels in a handful of flat buffers.
+The program steps its lanes one after the other, so that each lane computes only the branch that its action needs.
+All inputs and outputs of a step are in a few flat buffers.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from ..process import Arrays, Process, Step
 from .packing import Packed, Packer, packer_for
 
 REWARD, TERMINATED, TRUNCATED, ILLEGAL, OVERFLOW, TIME_S, EXTRA = range(7)
-"""Columns of a result; the process's own begin at the last."""
+"""Columns of a result; the process's own columns begin at EXTRA."""
 Question = Callable[..., Any]
 """A pure function of (process, world, data, state, ...)."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """`settled` begins with the index of the lane's world. Batches have a leading axis b and say who is `active`."""
+    """The calls of lanes. `settled` begins with the index of the world. Batches have an axis b and a mask `active`."""
 
     reset: Callable[..., tuple[Packed, Packed, jax.Array, jax.Array]]
     """(worlds, data, index of a world, key [2]) -> (settled, draft, seen, result).
 
-    Of a batch: (worlds, data, settled, draft, seen, active, index, key) -> the same.
+    For a batch: (worlds, data, settled, draft, seen, active, index, key) -> the same.
     """
     step: Callable[..., tuple[Packed, Packed, jax.Array, jax.Array]]
     """(worlds, data, settled, draft, seen, [active,] action) -> (settled, draft, seen, result)."""
     build: Callable[..., tuple[Packed, jax.Array]]
-    """The same arguments, for instant actions -> (draft, seen)."""
+    """The same arguments as `step`, for instant actions -> (draft, seen)."""
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Everything that is compiled for a process; nothing is before it is called."""
+    """All compiled functions of a process; each is compiled at its first call."""
 
     alone: Calls
     batch: Calls
@@ -54,12 +54,12 @@ class Programs:
 
 
 def programs_for(process: Process, worlds: Arrays, data: Arrays) -> Programs:
-    """The programs of a process on banks of one shape; shared by all environments that need them."""
+    """Return the programs of a process on banks of one shape, shared by all environments that need them."""
     return _programs(process, _shapes(worlds), _shapes(data))
 
 
 def _shapes(tree: Arrays) -> tuple[Any, ...]:
-    """A hashable description of a pytree of arrays."""
+    """Describe a pytree of arrays by a hashable value."""
     leaves, structure = jax.tree.flatten(tree)
     return structure, tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
 
@@ -95,7 +95,7 @@ def _programs(process: Process, world_shapes: tuple[Any, ...], data_shapes: tupl
 
 
 def _batched(one: Callable[..., Any], stay: Callable[..., Any], donated: tuple[int, ...]) -> Callable[..., Any]:
-    """`one` for every active lane of a call, `stay` for the others; worlds and data are the same for all."""
+    """Apply `one` to every active lane of a call and `stay` to the others; all share worlds and data."""
 
     def run(worlds: Packed, data: Packed, *lanes: Any) -> Any:
         def lane(held: Any) -> Any:

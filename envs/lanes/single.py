@@ -20,11 +20,11 @@ NO_ACTION = -1
 
 
 class Lane:
-    """One lane over worlds that are stacked on a leading axis. Not thread-safe; empty before the first reset."""
+    """One lane on worlds that are stacked on a leading axis. Not thread-safe; it is empty until the first reset."""
 
     @crosses
     def __init__(self, process: Process, worlds: Arrays, data: Arrays) -> None:
-        """Prepare; `reset` starts an episode."""
+        """Prepare the lane; `reset` starts an episode."""
         refuse_forked()
         self.process = process
         self._programs = programs_for(process, worlds, data)
@@ -37,15 +37,15 @@ class Lane:
 
     @crosses
     def reset(self, world: int, key: NDArray[np.uint32]) -> Batch:
-        """Start an episode in world `world`, with lots from `key` [2]."""
+        """Start an episode in world `world`, with the random key `key` [2]."""
         made = self._programs.alone.reset(*self._constants, jnp.int32(world), key)
         return self._renew(made)
 
     def step(self, action: int) -> Batch:
-        """Take an action, any number; all that are none count the same."""
+        """Take an action; all numbers outside the action space have the same effect."""
         action = action if 0 <= action < self.process.actions else NO_ACTION
         number = self._numbers.get(action)
-        if number is None:  # kept on the device: handing over a number costs as much as a small program
+        if number is None:  # kept on the device: transferring a number costs as much as a small program
             number = self._numbers[action] = jax.device_put(np.int32(action))
         held = (*self._constants, self.settled, self.draft, self._seen, number)
         if action < self.process.instant and action != NO_ACTION and self.mask[action]:
@@ -57,23 +57,23 @@ class Lane:
 
     @crosses
     def state(self) -> Arrays:
-        """The state."""
+        """Return the lane's state."""
         return self._programs.state(self.settled, self.draft)[1]
 
     @crosses
     def ask(self, question: Question, *arguments: Any) -> Any:
-        """`question(process, the world, data, state, *arguments)`, compiled once per question."""
+        """Return `question(process, the world, data, state, *arguments)`, compiled once per question."""
         return self._programs.ask(question, *self._constants, self.settled, self.draft, arguments)
 
     def snapshot(self) -> Snapshot:
-        """Everything that decides how the lane goes on, as arrays on the host."""
+        """Return all that determines how the lane continues, as arrays on the host."""
         return self._time_s, [np.array(buffer) for buffer in (*self.settled, *self.draft, self._seen)]
 
     @crosses
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot of a lane of the same process and bank shape."""
+        """Continue from a snapshot of a lane of the same process and bank shape."""
         self._time_s = snapshot[0]
-        buffers = tuple(jnp.array(buffer) for buffer in snapshot[1])  # copies: a step gives its buffers back
+        buffers = tuple(jnp.array(buffer) for buffer in snapshot[1])  # copies, because a step donates its buffers
         at = len(self.settled)
         self.settled, self.draft, self._seen = buffers[:at], buffers[at:-1], buffers[-1]
         self._show(np.zeros(self._columns))

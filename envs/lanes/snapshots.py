@@ -1,4 +1,4 @@
-"""States that come from outside, checked against one of the environment's own before anything is taken over."""
+"""Checks states that callers pass in against the environment's own state before anything is restored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..kind import Kind
 
 
 def fingerprint(kind: Kind) -> str:
-    """What states belong to: the kind with its options, and a hash of its worlds and data with their types."""
+    """Identify the environment of a state: its kind with options, and a hash of its worlds and data with types."""
     digest = hashlib.sha256()
     for leaf in jax.tree.leaves((kind.bank.worlds, kind.data)):
         array = np.asarray(leaf)
@@ -22,7 +22,7 @@ def fingerprint(kind: Kind) -> str:
 
 
 def refuse_unlike(given: Any, own: Any, name: str = "state") -> None:
-    """Raises `InputError` unless `given` has the form of `own`: keys, lengths, types and shapes."""
+    """Raise `InputError` unless `given` has the same keys, lengths, types and shapes as `own`."""
     if type(given) is not type(own):
         raise InputError(f"{name} has type {type(given).__name__}; legal: {type(own).__name__}, as get_state gives it")
     if isinstance(own, dict):
@@ -40,14 +40,14 @@ def refuse_unlike(given: Any, own: Any, name: str = "state") -> None:
 
 
 def refuse_foreign(given: Any, own: str) -> None:
-    """Raises `InputError` where a state's fingerprint is not `own`."""
+    """Raise `InputError` if a state's fingerprint is not `own`."""
     theirs = given.get("of") if isinstance(given, dict) else None
     if isinstance(theirs, str) and theirs != own:
         raise InputError(f"the state is of another environment ({theirs}); this one is: {own}")
 
 
 def generator(state: dict[str, Any], name: str = "state['random']") -> np.random.Generator:
-    """A generator that goes on from the state of another. Raises `InputError`."""
+    """Return a generator that continues from another one's state. Raises `InputError` for an illegal state."""
     made = np.random.default_rng(0)
     try:
         made.bit_generator.state = state

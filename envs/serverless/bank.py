@@ -18,12 +18,12 @@ from .state import NEVER, World
 from .world import stack
 
 PLATFORM = ("grid", "functions", "workflows", "vcpu", "vgpu", "warm", "prices")
-"""Parts of a scenario that schedulers know once for all worlds of a bank."""
+"""Parts of a scenario that must be equal in all worlds of a bank, so that a scheduler prepares for them once."""
 
 
 @dataclass(frozen=True)
 class Bank:
-    """M worlds, stacked. They share platform, functions and workflows; only requests and promises differ."""
+    """M stacked worlds. They share platform, functions and workflows; requests and SLOs, for example, may differ."""
 
     scenarios: tuple[ServerlessScenario, ...]
     worlds: World  # leaves [M, ...]
@@ -34,7 +34,7 @@ class Bank:
 
 @crosses
 def make_bank(scenarios: Sequence[ServerlessScenario]) -> Bank:
-    """A bank of scenarios of one platform. Raises `InputError` where they differ."""
+    """Make a bank of scenarios of one platform. Raises `InputError` if their platforms differ."""
     if not scenarios:
         raise InputError("a bank needs at least one scenario")
     for scenario in scenarios:
@@ -50,7 +50,7 @@ def make_bank(scenarios: Sequence[ServerlessScenario]) -> Bank:
 
 
 def few_shapes(count: int) -> int:
-    """`count` rounded up to 1024, 4096, 16384...: programs are compiled per shape, and room that is left is cheap."""
+    """Round `count` up to 1024, 4096, 16384...: programs are compiled per shape, and unused room is cheap."""
     room = 1024
     while room < count:
         room *= 4
@@ -58,7 +58,7 @@ def few_shapes(count: int) -> int:
 
 
 def padded(bank: Bank) -> Bank:
-    """The same bank with room for more requests, so that banks of other loads have the same shape."""
+    """Return the same bank with room for more requests, so that banks of other loads have the same shape."""
     worlds = bank.worlds
     more = few_shapes(worlds.arrival.shape[1]) - worlds.arrival.shape[1]
     rests = {"arrival": NEVER, "workflow": 0, "counted": False, "noise": 1.0, "recent": 0}
@@ -72,7 +72,7 @@ def padded(bank: Bank) -> Bank:
 
 
 def _plain(value: Any) -> Any:
-    """What must be equal, as plain values; a workflow's SLO may differ."""
+    """Convert to plain values that can be compared; a workflow's SLO is left out, because it may differ."""
     if isinstance(value, Function):
         return value.name, value.latency_ms.tolist(), value.cold_start_ms, value.input_mb
     if isinstance(value, Workflow):

@@ -1,4 +1,4 @@
-"""Containers that no task uses: warm, under preparation, or forgotten after their keep-alive."""
+"""Containers that no task uses: warm, under preparation, or removed after their keep-alive time."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .state import EMPTY, NEVER
 
 
 def is_kept(stamp: jax.Array, now: jax.Array, keep_alive: jax.Array) -> jax.Array:
-    """Idle or under preparation, and not yet removed."""
+    """Whether a container is idle or under preparation, and not yet removed."""
     return stamp > now - keep_alive
 
 
 def is_warm(stamp: jax.Array, now: jax.Array, keep_alive: jax.Array) -> jax.Array:
-    """Ready to run a task."""
+    """Whether a container is ready to run a task."""
     return is_kept(stamp, now, keep_alive) & (stamp <= now)
 
 
 def stamps_of(stamp: jax.Array, invoker: jax.Array, function: jax.Array) -> jax.Array:
-    """Stamps of one function's containers on one invoker [N]."""
+    """Return the stamps of one function's containers on one invoker [N]."""
     return lax.dynamic_slice(stamp, (invoker, function, np.int32(0)), (1, 1, stamp.shape[2]))[0, 0]
 
 
 def put(stamp: jax.Array, invoker: jax.Array, function: jax.Array, tick: jax.Array, wanted: jax.Array) -> jax.Array:
-    """Add a container stamped `tick` where `wanted`; it takes the place that has been empty or useless longest."""
+    """Add a container stamped `tick` if `wanted`, in an empty place, else in that with the oldest stamp."""
     row = stamps_of(stamp, invoker, function)
     place = jnp.arange(row.shape[0], dtype=jnp.int32) == jnp.argmin(row).astype(jnp.int32)
     return _write(stamp, jnp.where(wanted & place, tick, row), invoker, function)
@@ -40,7 +40,7 @@ def take(
     keep_alive: jax.Array,
     wanted: jax.Array,
 ) -> jax.Array:
-    """Remove the warm container that was used last, where `wanted` and there is one."""
+    """Remove the most recently used warm container, if `wanted` and there is one."""
     row = stamps_of(stamp, invoker, function)
     usable = jnp.where(is_warm(row, now, keep_alive), row, EMPTY)
     best = jnp.max(usable)
@@ -49,7 +49,7 @@ def take(
 
 
 def next_ready(stamp: jax.Array, now: jax.Array) -> jax.Array:
-    """First tick after `now` at which a container is ready."""
+    """Return the first tick after `now` at which a container becomes ready."""
     return jnp.min(jnp.where(stamp > now, stamp, NEVER))
 
 

@@ -1,4 +1,4 @@
-"""Decisions about the queue at the cursor: start a task, wait, or give a request up."""
+"""Decisions about the queue at the cursor: start a task, wait, or drop a request."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .queues import pop
 from .state import NEVER, NO_TICKET, Invokers, Log, State, Tally, Tasks, World
 
 LOG_COLUMNS = 4
-"""start, end, billed ticks, cold; a task row follows."""
+"""Columns of a log row before its task row: start, end, billed ticks, cold."""
 
 
 @pytree
 class Task:
-    """A task about to start, or none."""
+    """A task that is about to start, or no task if `starts` is False."""
 
     starts: jax.Array  # [] bool
     invoker: jax.Array  # [] int32
@@ -37,7 +37,7 @@ class Task:
 def decide(world: World, state: State, site: Site, action: jax.Array, invoker: jax.Array | None = None) -> State:
     """Take a legal decision for the queue of `site`: a configuration, WAIT (X) or DROP (X + 1).
 
-    The invoker follows by the dispatch rule, unless one that has room is given.
+    The dispatch rule chooses the invoker, unless the caller gives one that has room.
     """
     configs = world.usd_per_tick.shape[0]
     serves, drops = action < configs, action == configs + 1
@@ -52,7 +52,7 @@ def decide(world: World, state: State, site: Site, action: jax.Array, invoker: j
 
 
 def reported(tally: Tally) -> Tally:
-    """The same totals, with nothing left to report."""
+    """Return the same totals, with the unreported amounts set to 0."""
     return replace(tally, new_hits=jnp.int32(0), new_shed=jnp.int32(0), new_usd=jnp.zeros_like(tally.new_usd))
 
 
@@ -75,7 +75,7 @@ def _task(world: World, site: Site, config: jax.Array, invoker: jax.Array, start
 
 
 def _transfer(world: World, site: Site, level: jax.Array, invoker: jax.Array) -> jax.Array:
-    """Ticks until the inputs are here; sources send at the same time."""
+    """Return the ticks until all inputs have arrived; the sources send at the same time."""
     pieces = site.local[:, level]
     away = jnp.max(jnp.where(jnp.arange(pieces.shape[0], dtype=jnp.int32) == invoker, 0, pieces))
     table = world.transfer_ticks[site.queue]
@@ -83,7 +83,7 @@ def _transfer(world: World, site: Site, level: jax.Array, invoker: jax.Array) ->
 
 
 def _start(world: World, state: State, site: Site, task: Task) -> State:
-    """Claim the invoker's resources and a container for a batch from the head of the queue."""
+    """Take the invoker's resources and a container for a batch from the head of the queue."""
     _, vcpu, vgpu = shares(world, task.config)
     here = (jnp.arange(world.vcpu.shape[0], dtype=jnp.int32) == task.invoker) & task.starts
     stamp = take(state.invokers.stamp, task.invoker, site.function, state.now, world.keep_alive, task.starts)
@@ -103,7 +103,7 @@ def _start(world: World, state: State, site: Site, task: Task) -> State:
 
 
 def _add_task(tasks: Tasks, task: Task, row: jax.Array) -> Tasks:
-    """The task takes the lowest free slot."""
+    """Put the task into the lowest free slot."""
     number = jnp.arange(tasks.end.shape[0], dtype=jnp.int32)
     slot = jnp.min(jnp.where(tasks.end == NEVER, number, number.shape[0] - 1))
     end = jnp.where((number == slot) & task.starts, task.end, tasks.end)
@@ -111,13 +111,13 @@ def _add_task(tasks: Tasks, task: Task, row: jax.Array) -> Tasks:
 
 
 def put_row(table: jax.Array, row: jax.Array, at: jax.Array, wanted: jax.Array) -> jax.Array:
-    """`table` with `row` at place `at` where `wanted`."""
+    """Return `table` with `row` written at index `at` if `wanted`."""
     present = lax.dynamic_slice(table, (at, np.int32(0)), (1, row.shape[0]))
     return lax.dynamic_update_slice(table, jnp.where(wanted, row[None], present), (at, np.int32(0)))
 
 
 def _prewarm(world: World, state: State, stamp: jax.Array, queue: jax.Array, task: Task) -> tuple[jax.Array, jax.Array]:
-    """(stamps, next tick at which a container is ready): order containers of the next functions, where none is idle."""
+    """Order containers of the next functions where none is kept; return (stamps, next tick when one is ready)."""
     ready = state.ready
     for branch in range(world.successors.shape[1]):
         following = world.successors[queue, branch]
@@ -131,7 +131,7 @@ def _prewarm(world: World, state: State, stamp: jax.Array, queue: jax.Array, tas
 
 
 def _charge(world: World, tally: Tally, site: Site, task: Task) -> Tally:
-    """Bill a task to the counted requests of its batch, in equal parts."""
+    """Charge the counted requests of a batch with their equal parts of the task's cost."""
     members = (jnp.arange(site.request.shape[0], dtype=jnp.int32) < task.count) & task.starts
     counted = jnp.sum(world.counted[jnp.maximum(site.request, 0)] & members, dtype=jnp.int32)
     kind = world.usd_per_tick.dtype
@@ -141,7 +141,7 @@ def _charge(world: World, tally: Tally, site: Site, task: Task) -> Tally:
 
 
 def _shed(world: World, state: State, site: Site, drops: jax.Array) -> State:
-    """Give up the head request: it never finishes."""
+    """Drop the head request, so that it never finishes."""
     head = jnp.maximum(site.request[0], 0)
     fresh, is_shed, tally = drops, state.is_shed, state.tally
     if forks(world):
@@ -153,7 +153,7 @@ def _shed(world: World, state: State, site: Site, drops: jax.Array) -> State:
 
 
 def _leave(world: World, state: State, site: Site, count: jax.Array) -> State:
-    """`count` jobs leave the queue; where none does it waits, with a ticket that says since when."""
+    """Remove `count` jobs from the queue. If `count` is 0 the queue waits; its ticket says since when."""
     queue = site.queue
     due = deadline_of(world, queue, site.line[count])
     queues = pop(state.queues, queue, count, due, most_jobs(world))
@@ -171,7 +171,7 @@ def _leave(world: World, state: State, site: Site, count: jax.Array) -> State:
 
 
 def _log_row(state: State, site: Site, task: Task, action: jax.Array) -> jax.Array:
-    """A task, or a request given up: then no invoker, no time, a batch of one."""
+    """Make the log row of a task, or of a dropped request: no invoker, no duration, a batch of one."""
     serves = task.starts
     zero = jnp.int32(0)
     times = jnp.stack([task.start, task.end, task.billed, task.is_cold.astype(jnp.int32)])

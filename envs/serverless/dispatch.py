@@ -1,4 +1,4 @@
-"""Which invoker gets a task: locality, then warm containers, then whoever has room (ESG_Dispatch, a reconstruction)."""
+"""Which invoker gets a task: first by locality, then warm containers, then free room (ESG_Dispatch, reconstructed)."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _PIECES = 2**12
 
 @pytree
 class Site:
-    """What dispatch needs to know of the queue at the cursor."""
+    """What dispatch needs to know about the queue at the cursor."""
 
     queue: jax.Array  # [] int32
     function: jax.Array  # [] int32
     length: jax.Array  # [] int32
-    line: jax.Array  # [L+1] int32 requests from the head on; rubbish beyond the length
+    line: jax.Array  # [L+1] int32 requests from the head on; undefined beyond the length
     deadline: jax.Array  # [] int32 tick of the head request
-    warm: jax.Array  # [I] bool an idle container of the function is there
-    local: jax.Array  # [I, B] int32 input pieces of a batch of each level that lie there
-    anywhere: jax.Array  # [] bool tier 3 is open: an entry stage, or no warm container at all
-    in_time: jax.Array  # [] bool a cold start ends before the head's deadline
+    warm: jax.Array  # [I] bool the invoker has a warm container of the function
+    local: jax.Array  # [I, B] int32 input pieces on the invoker, for a batch of each level
+    anywhere: jax.Array  # [] bool any invoker may run it (tier 3): an entry stage, or no warm container
+    in_time: jax.Array  # [] bool a cold start ends before the head request's deadline
 
     @property
     def request(self) -> jax.Array:
-        """Requests that a batch can hold [L]."""
+        """The first requests of the queue, as many as the largest batch holds [L]."""
         return self.line[:-1]
 
 
 def site_of(world: World, state: State) -> Site:
-    """The site of the queue at the cursor (of queue 0 where the episode is over)."""
+    """Return the site of the queue at the cursor (of queue 0 if the episode is over)."""
     queue = jnp.maximum(state.cursor, 0)
     most = state.tasks.row.shape[1] - 4
     function = world.queue_function[queue]
@@ -57,7 +57,7 @@ def site_of(world: World, state: State) -> Site:
 
 
 def dispatchable(world: World, state: State, site: Site) -> jax.Array:
-    """Configurations [B, C, G] that some invoker could run now, whatever the queue's length."""
+    """Return the configurations [B, C, G] that some invoker could run now, ignoring the queue's length."""
     invokers = state.invokers
     fits = (invokers.free_vcpu[:, None, None] >= world.vcpus[None, :, None]) & (
         invokers.free_vgpu[:, None, None] >= world.vgpus[None, None, :]
@@ -69,13 +69,13 @@ def dispatchable(world: World, state: State, site: Site) -> jax.Array:
 
 
 def legal_configs(world: World, state: State, site: Site) -> jax.Array:
-    """Configurations [X] that a decision may name: dispatchable, and the queue holds the batch."""
+    """Return the legal configurations [X]: dispatchable ones whose batch the queue holds."""
     enough = world.batches <= site.length
     return (dispatchable(world, state, site) & enough[:, None, None]).ravel()
 
 
 def legal_invokers(world: World, state: State, site: Site) -> jax.Array:
-    """Pairs of configuration and invoker [X * I] where the invoker has room and the queue holds the batch."""
+    """Return the legal pairs of configuration and invoker [X * I]: the invoker has room, the queue holds the batch."""
     invokers = state.invokers
     fits = (invokers.free_vcpu[None, None] >= world.vcpus[:, None, None]) & (
         invokers.free_vgpu[None, None] >= world.vgpus[None, :, None]
@@ -87,7 +87,7 @@ def legal_invokers(world: World, state: State, site: Site) -> jax.Array:
 def invoker_for(
     world: World, state: State, site: Site, level: jax.Array, vcpu: jax.Array, vgpu: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """(invoker, whether there is one) for a batch of `level` on `vcpu` and `vgpu`; ties go to the lowest id."""
+    """Return (invoker, whether there is one) for a batch of `level` on `vcpu` and `vgpu`; ties go to the lowest id."""
     invokers, number = state.invokers, jnp.arange(site.warm.shape[0], dtype=jnp.int32)
     fits = (invokers.free_vcpu >= vcpu) & (invokers.free_vgpu >= vgpu)
     pieces = jnp.where(world.locality, site.local[:, level], 0)
@@ -101,7 +101,7 @@ def invoker_for(
             jnp.where(site.anywhere, 3 * _TIER + world.walk[site.function], NOWHERE),
         ),
     )
-    # A warm invoker can still be met on the walk, but its own tier comes first.
+    # The walk visits warm invokers too, but they already have a better tier of their own.
     rank = jnp.where(fits, rank, NOWHERE)
     best = jnp.min(rank)
     return jnp.min(jnp.where(rank == best, number, NOWHERE)), best < NOWHERE

@@ -1,6 +1,6 @@
-"""The only code that makes a new state: how an episode begins, and what happens between two decisions.
+"""How an episode begins, and what happens between two decisions.
 
-`events` has the events, `decisions` what a scheduler does.
+`events` holds the events, and `decisions` the effects of a scheduler's decisions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .world import SCANS
 
 
 def initial_state(world: World, places: int, logged: int) -> State:
-    """Time 0, before the first event. `places` K per queue; `logged` rows of log, 0 for none."""
+    """Return the state at time 0, before the first event: K = `places` per queue, `logged` rows of log (0: no log)."""
     most, queues = most_jobs(world), world.queue_stage.shape[0]
     slots, requests = world.task_slots.shape[0], world.arrival.shape[0] if forks(world) else 0
     stages = world.noise.shape[1]
@@ -69,12 +69,12 @@ def _no_tally(world: World) -> Tally:
 
 
 def reported(tally: Tally) -> Tally:
-    """The same totals, with nothing left to report."""
+    """Return the same totals, with the unreported amounts set to 0."""
     return replace(tally, new_hits=jnp.int32(0), new_shed=jnp.int32(0), new_usd=jnp.zeros_like(tally.new_usd))
 
 
 def settle(world: World, state: State) -> State:
-    """Let events happen until a queue must be decided about, the episode is over, or a queue needs more places."""
+    """Process events until a queue needs a decision, the episode is over, or a queue needs more places."""
 
     def goes_on(state: State) -> jax.Array:
         return (state.cursor < 0) & ~(state.terminated | state.truncated | state.overflow)
@@ -83,7 +83,7 @@ def settle(world: World, state: State) -> State:
 
 
 def _aim(world: World, state: State) -> State:
-    """Point the cursor at the next queue, once all events of the tick are through."""
+    """Point the cursor at the next queue, once all events of the tick have been processed."""
     now, queues = state.now, state.queues
     coming = jnp.minimum(next_join(world, state), jnp.minimum(jnp.min(state.tasks.end), state.ready))
     quiet = coming > now
@@ -100,13 +100,13 @@ def _aim(world: World, state: State) -> State:
 
 
 def point(world: World, state: State, queue: jax.Array) -> State:
-    """Put the cursor on `queue` and read its first jobs; -1: on none."""
+    """Point the cursor at `queue` (-1: at none) and read its first jobs."""
     line, sources = first_jobs(state.queues, jnp.maximum(queue, 0), most_jobs(world))
     return replace(state, cursor=queue, line=line, sources=sources)
 
 
 def _turn(world: World, state: State) -> jax.Array:
-    """The queue with the smallest is visited first [Q]; ties go to the lowest number."""
+    """Return the visiting order's key per queue [Q]: the smallest is visited first, ties go to the lowest number."""
     queues, number = state.queues, jnp.arange(state.queues.length.shape[0], dtype=jnp.int32)
     fresh = NO_TICKET + (number - state.last_served - 1) % number.shape[0]
     robin = jnp.where(queues.ticket < NO_TICKET, queues.ticket, fresh)

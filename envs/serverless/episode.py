@@ -27,15 +27,15 @@ from .view import Decision, View, observe
 from .world import rows
 
 FIRST_PLACES = 128
-"""Places per queue at first."""
+"""Places per queue at the start."""
 MORE_PLACES = 8
-"""Times as many where more jobs wait; each step is a compilation, and a policy that starves queues takes several."""
+"""Factor by which the places grow when more jobs wait. Each growth compiles, and starved queues may need several."""
 THREADS = 2
-"""Episodes in flight at once; each is one single-threaded XLA program."""
+"""Episodes that run at the same time; each is one single-threaded XLA program."""
 
 
 class Program(Protocol):
-    """A scheduler as pure functions; compared by identity, so that one program is compiled once per shape."""
+    """A scheduler as pure functions. Programs are compared by identity, so each is compiled once per shape."""
 
     @property
     def start(self) -> Callable[[Any, jax.Array], Any]:
@@ -50,11 +50,11 @@ class Program(Protocol):
 
 @pytree
 class Carry:
-    """An episode under way."""
+    """An episode in progress."""
 
     state: State
     memory: Any
-    misses: jax.Array  # [] int32 decisions that were not as planned
+    misses: jax.Array  # [] int32 decisions that differ from the static plan
 
 
 @dataclass(frozen=True)
@@ -64,16 +64,16 @@ class Outcome:
     log: NDArray[np.int32]
     """A row per task or shed request: start, end, billed ticks, cold, queue, invoker, config, batch, members."""
     end: int
-    """Tick at which the episode was over."""
+    """Tick at which the episode ended."""
     truncated: bool
     visits: int
     misses: int
     seconds: float
-    """Wall time of the compiled episode, compilation left out."""
+    """Wall time of the episode, without compilation."""
 
 
 def run_episodes(bank: Bank, program: Program, data: Any, seeds: Sequence[int], worlds: World) -> list[Outcome]:
-    """One episode per world of the bank (`worlds`: its worlds as the scheduler wants them); `seeds` [M] feed lots."""
+    """Run one episode per world of the bank; `worlds` are its worlds as adapted by the scheduler, `seeds` are [M]."""
     run = partial(_run_one, bank, program, data, worlds)
     pool = ThreadPoolExecutor(THREADS)
     try:
@@ -85,7 +85,7 @@ def run_episodes(bank: Bank, program: Program, data: Any, seeds: Sequence[int], 
 def begin(
     program: Program, places: int, logged: int, worlds: World, index: jax.Array, data: Any, key: jax.Array
 ) -> Carry:
-    """World `index` at its first decision."""
+    """Return world `index` at its first decision."""
     world = rows(worlds, index)
     return Carry(settle(world, initial_state(world, places, logged)), program.start(data, key), jnp.int32(0))
 
@@ -105,21 +105,21 @@ def go_on(program: Program, carry: Carry, worlds: World, index: jax.Array, data:
 
 
 def widen(places: int, carry: Carry, worlds: World, index: jax.Array) -> Carry:
-    """The same moment with `places` places per queue."""
+    """Return the same moment with `places` places per queue."""
     world = rows(worlds, index)
     queues = enlarge(carry.state.queues, places, most_jobs(world))
     return replace(carry, state=settle(world, replace(carry.state, queues=queues, overflow=jnp.bool_(False))))
 
 
 _COMPILING = Lock()
-"""Held where a program may be new, so that threads do not compile the same one at the same time."""
+"""Held while a program may be compiled, so that threads do not compile the same program at the same time."""
 _begin = jax.jit(begin, static_argnums=(0, 1, 2))
 _go_on = jax.jit(go_on, static_argnums=0)
 _widen = jax.jit(widen, static_argnums=0)
 
 
 def log_rows(bank: Bank) -> int:
-    """Most tasks that an episode of any world can have: one per job."""
+    """Return room for the most tasks that an episode of any world can have, which is one per job."""
     jobs = max(
         int(np.take([w.stages for w in scenario.workflows], scenario.requests.workflow).sum())
         for scenario in bank.scenarios
@@ -143,7 +143,7 @@ def _run_one(bank: Bank, program: Program, data: Any, worlds: World, index: int,
 
 
 def outcome_of(state: State, misses: int, seconds: float) -> Outcome:
-    """What the log of `state` says."""
+    """Read the results of an episode from `state`."""
     return Outcome(
         log=np.asarray(state.log.row)[: int(state.log.count)],
         end=int(state.now),
@@ -155,7 +155,7 @@ def outcome_of(state: State, misses: int, seconds: float) -> Outcome:
 
 
 def _timed(program: Program, carry: Carry, **rest: Any) -> tuple[Carry, float]:
-    """`go_on`, and its wall time without compilation: an episode that is over compiles it first, where it is new."""
+    """Run `go_on` and time it without compilation: a first call on an episode that is over compiles the program."""
     over = replace(carry, state=replace(carry.state, cursor=jnp.int32(-1)))
     with _COMPILING:
         jax.block_until_ready(_go_on(program, over, **rest))

@@ -16,13 +16,13 @@ from .state import BATCH, CONFIG, INVOKER, MEMBERS, NEVER, QUEUE, Invokers, Stat
 
 
 def next_join(world: World, state: State) -> jax.Array:
-    """Tick at which the next request joins its first queue."""
+    """Return the tick at which the next request joins its first queue."""
     arrival = world.arrival[state.next_request]
     return jnp.where(arrival < NEVER, arrival + world.plan_delay, NEVER)
 
 
 def next_event(world: World, state: State) -> State:
-    """Process one event: the earliest; at one tick task ends, then containers, then requests, then the controller."""
+    """Process the earliest event; at the same tick first task ends, then containers, requests and the controller."""
     slot = jnp.argmin(state.tasks.end).astype(jnp.int32)
     end, join = state.tasks.end[slot], next_join(world, state)
     awake = jnp.where(state.controller_free > state.now, state.controller_free, NEVER)
@@ -48,7 +48,7 @@ def next_event(world: World, state: State) -> State:
 
 
 def _end_task(world: World, state: State, slot: jax.Array, row: jax.Array, ends: jax.Array) -> State:
-    """Free what the task of `slot` held; count the requests that it finished."""
+    """Free the resources of the task in `slot`, and count the requests that it finished."""
     queue, invoker = row[QUEUE], row[INVOKER]
     _, vcpu, vgpu = shares(world, row[CONFIG])
     here = (jnp.arange(world.vcpu.shape[0], dtype=jnp.int32) == invoker) & ends
@@ -85,7 +85,7 @@ def _finish(world: World, state: State, row: jax.Array, last: jax.Array) -> Tall
 
 
 def _remember(world: World, state: State, row: jax.Array, ends: jax.Array) -> jax.Array:
-    """Where a stage of forking workflows ran."""
+    """Record the invoker on which a stage ran; only workflows that fork need it."""
     if not forks(world):
         return state.ran_on
     members = row[MEMBERS:]
@@ -96,7 +96,7 @@ def _remember(world: World, state: State, row: jax.Array, ends: jax.Array) -> ja
 
 
 def _move_on(world: World, state: State, row: jax.Array, ends: jax.Array, joins: jax.Array) -> State:
-    """Requests join queues: those of an ended task their next ones, or a new one its first."""
+    """Add requests to queues: those of an ended task to their next queues, or a new request to its first."""
     most = most_jobs(world)
     at = jnp.arange(most, dtype=jnp.int32)
     fresh = jnp.where(at == 0, state.next_request - joins.astype(jnp.int32), -1)
@@ -117,7 +117,7 @@ def _move_on(world: World, state: State, row: jax.Array, ends: jax.Array, joins:
 
 
 def _ready_jobs(world: World, state: State, row: jax.Array, queue: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """(requests [L], origins [L, P], how many) of an ended task that may join `queue`: nothing else is missing."""
+    """Return (requests [L], origins [L, P], count) of an ended task that may join `queue`, with all inputs complete."""
     members, there = row[MEMBERS:], jnp.arange(row.shape[0] - MEMBERS, dtype=jnp.int32) < row[BATCH]
     if not forks(world):
         return members, jnp.broadcast_to(row[INVOKER], (members.shape[0], 1)), row[BATCH]

@@ -1,4 +1,4 @@
-"""Sizes that the shapes of a world tell (static), and what a configuration's number stands for."""
+"""Static sizes that follow from the shapes of a world, and the meaning of a configuration's number."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .state import World
 
 
 def most_jobs(world: World) -> int:
-    """L, the largest batch (static)."""
+    """Return L, the size of the largest batch (static)."""
     return (world.transfer_ticks.shape[2] - 1) // world.predecessors.shape[1]
 
 
@@ -19,7 +19,7 @@ def forks(world: World) -> bool:
 
 
 def shares(world: World, config: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """(batch level, vCPU, vGPU) of a configuration."""
+    """Return (batch level, vCPUs, vGPUs) of a configuration."""
     vcpus, vgpus = world.vcpus.shape[0], world.vgpus.shape[0]
     return (
         config // (vcpus * vgpus),
@@ -29,5 +29,5 @@ def shares(world: World, config: jax.Array) -> tuple[jax.Array, jax.Array, jax.A
 
 
 def deadline_of(world: World, queue: jax.Array, request: jax.Array) -> jax.Array:
-    """Tick by which a request [] that waits in `queue` should be finished."""
+    """Return the tick by which a request [] that waits in `queue` should be finished."""
     return world.arrival[jnp.maximum(request, 0)] + world.deadline_ticks[world.queue_workflow[queue]]

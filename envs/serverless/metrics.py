@@ -12,7 +12,7 @@ from .record import Bools, Floats, Record
 
 LOWER, HIGHER = Better.LOWER, Better.HIGHER
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-"""Of latency / SLO, as figures need them."""
+"""Quantiles of latency / SLO that figures need."""
 
 
 def _hit_rate(record: Record, among: Bools | None = None) -> float:
@@ -106,7 +106,7 @@ def metrics_of(record: Record) -> dict[str, float]:
 
 
 def details_of(record: Record) -> dict[str, float]:
-    """What tables and figures need beside: `METRIC[WORKFLOW]`, and `latency_over_slo[SHARE]` of served requests."""
+    """Compute what tables and figures also need: `METRIC[WORKFLOW]`, `latency_over_slo[SHARE]` of served requests."""
     found: dict[str, float] = {}
     for workflow in record.workflows:
         among = record.requests.workflow == workflow

@@ -1,4 +1,4 @@
-"""AFW queues: first in, first out, with a slice of the first jobs at hand."""
+"""AFW queues: first in, first out; the first jobs of a queue can be read as one slice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .state import NO_TICKET, Queues
 
 
 def empty_queues(queues: int, places: int, most: int, predecessors: int) -> Queues:
-    """Q queues of `places` K each, for batches of at most `most` L jobs."""
+    """Return Q empty queues of K = `places` each, for batches of at most L = `most` jobs."""
     width = places + 3 * most
     none = jnp.zeros(queues, jnp.int32)
     return Queues(
@@ -29,7 +29,7 @@ def empty_queues(queues: int, places: int, most: int, predecessors: int) -> Queu
 
 
 def places_of(queues: Queues, most: int) -> int:
-    """K (static)."""
+    """Return K, the places of a queue (static)."""
     return queues.request.shape[1] - 3 * most
 
 
@@ -39,7 +39,7 @@ def has_room(queues: Queues, most: int) -> jax.Array:
 
 
 def first_jobs(queues: Queues, queue: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    """(requests [L+1], origins [L, P]) from the head on; beyond the length there is rubbish."""
+    """Return (requests [L+1], origins [L, P]) from the head on; values beyond the length are undefined."""
     start = queues.head[queue] + most
     request = lax.dynamic_slice(queues.request, (queue, start), (1, most + 1))[0]
     origin = lax.dynamic_slice(queues.origin, (queue, start, np.int32(0)), (1, most, queues.origin.shape[2]))[0]
@@ -49,21 +49,21 @@ def first_jobs(queues: Queues, queue: jax.Array, most: int) -> tuple[jax.Array, 
 def push(
     queues: Queues, queue: jax.Array, request: jax.Array, origin: jax.Array, count: jax.Array, due: jax.Array
 ) -> Queues:
-    """The first `count` of `request` [L], `origin` [L, P] join `queue` in order; it stops waiting. Needs `has_room`.
+    """Append the first `count` of `request` [L], `origin` [L, P] to `queue`, which stops waiting. Needs `has_room`.
 
     `due` [] is the deadline of the first of them.
     """
     most = request.shape[0]
     places = places_of(queues, most)
     tail = (queues.head[queue] + queues.length[queue]) % places
-    # The circle's ends are kept twice: its first L places behind the last, its last L before the first. A copy that
-    # begins within the first L reaches L places further, where nothing is read.
+    # Both ends of the circular buffer are stored twice: the first L places after the last, the last L before the first.
+    # A copy that begins within the first L places extends L places further, where nothing is read.
     copy = jnp.where(tail < most, tail + places, jnp.where(tail > places - most, tail - places, tail))
     here = (jnp.arange(queues.length.shape[0], dtype=jnp.int32) == queue) & (count > 0)
 
     def write(table: jax.Array, at: jax.Array, rows: jax.Array) -> jax.Array:
         start = (queue, at + most) + (np.int32(0),) * (table.ndim - 2)
-        # Nothing joins: what stands there is written back.
+        # If no job joins, the present values are written back.
         present = lax.dynamic_slice(table, start, (1, *rows.shape))
         return lax.dynamic_update_slice(table, jnp.where(count > 0, rows[None], present), start)
 
@@ -78,7 +78,7 @@ def push(
 
 
 def pop(queues: Queues, queue: jax.Array, count: jax.Array, due: jax.Array, most: int) -> Queues:
-    """The first `count` jobs leave `queue`; `due` [] is the deadline of the one behind them."""
+    """Remove the first `count` jobs from `queue`; `due` [] is the deadline of the job after them."""
     here = jnp.arange(queues.length.shape[0], dtype=jnp.int32) == queue
     return replace(
         queues,
@@ -89,7 +89,7 @@ def pop(queues: Queues, queue: jax.Array, count: jax.Array, due: jax.Array, most
 
 
 def enlarge(queues: Queues, places: int, most: int) -> Queues:
-    """The same queues with `places` places each."""
+    """Return the same queues with `places` places each."""
     held = places_of(queues, most)
     at = (queues.head[:, None] + jnp.arange(held, dtype=jnp.int32)[None, :]) % held + most
     fresh = empty_queues(queues.length.shape[0], places, most, queues.origin.shape[2])

@@ -1,4 +1,4 @@
-"""Typed results of an episode, derived from the log on the host in float64. K counted requests, T tasks, L jobs."""
+"""Typed results of an episode, computed from the log on the host in float64. K counted requests, T tasks, L jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 NOBODY = -1
 """Fills the members of a batch that is not full."""
 _START, _END, _BILLED, _COLD, _ROW = range(5)
-"""Columns of the log; a task row begins at the last."""
+"""Columns of the log; the task row begins at the last one."""
 
 
 @dataclass(frozen=True)
@@ -26,33 +26,33 @@ class RequestRecord:
     """Counted requests in arrival order; all arrays [K]."""
 
     request_id: Ints
-    """Place among all requests of the scenario."""
+    """Index among all requests of the scenario."""
     workflow: NDArray[np.str_]
     arrival_ms: Floats
     finish_ms: Floats
-    """End of the exit stage; NaN where the request was shed or the episode ended first."""
+    """End of the exit stage; NaN if the request was shed or the episode ended before."""
     slo_ms: Floats
     latency_ms: Floats
     """Finish - arrival."""
     hit: Bools
-    """Finished within the SLO."""
+    """Whether the request finished within its SLO."""
     shed: Bools
-    """Given up by the scheduler."""
+    """Whether the scheduler dropped the request."""
     cost_usd: Floats
-    """Its equal part of every task that it was in, tasks cut off at the end included."""
+    """Its equal part of the cost of each of its tasks, including tasks that the end of the episode cut off."""
     cold_starts: Ints
-    """Its tasks that had to wait for a new container."""
+    """Number of its tasks that had to wait for a new container."""
 
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """Tasks in the order of their dispatch; all arrays [T]."""
+    """Tasks in order of dispatch; all arrays [T]."""
 
     decided_ms: Floats
-    """Resources are held from here to the end."""
+    """The task holds its resources from this time to its end."""
     start_ms: Floats
     end_ms: Floats
-    """As planned; later than the episode's end where that cut the task off."""
+    """Planned end; later than the end of the episode if that cut the task off."""
     billed_ms: Floats
     cost_usd: Floats
     cold: Bools
@@ -63,12 +63,12 @@ class TaskRecord:
     members: Ints
     """Request ids [T, L] in batch order, then `NOBODY`."""
     counted: Bools
-    """A counted request is among the members."""
+    """Whether a counted request is among the members."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One episode: what ran, on which data, and what came out."""
+    """The results of one episode, with the scenario, policy, seed and data that produced them."""
 
     scenario: str
     policy: str
@@ -84,11 +84,11 @@ class Record:
     vgpus: int
     """vGPUs of all invokers."""
     end_ms: float
-    """When the episode was over."""
+    """Time at which the episode ended."""
     truncated: bool
-    """Cut off at the horizon."""
+    """Whether the episode was cut off at the horizon."""
     visits: int
-    """Decisions."""
+    """Number of decisions."""
     misses: int
     """Tasks that a static planner could not run as planned."""
     seconds: float
@@ -96,12 +96,12 @@ class Record:
 
     @property
     def unfinished(self) -> int:
-        """Counted requests that were neither finished nor shed."""
+        """Number of counted requests that were neither finished nor shed."""
         return int((np.isnan(self.requests.finish_ms) & ~self.requests.shed).sum())
 
 
 def make_record(scenario: ServerlessScenario, policy: str, seed: int, outcome: Outcome) -> Record:
-    """The record of `outcome` on `scenario`."""
+    """Make the record of `outcome` on `scenario`."""
     is_task = outcome.log[:, _ROW + INVOKER] >= 0
     tasks = _tasks(scenario, outcome.log[is_task])
     return Record(
@@ -170,7 +170,7 @@ def _requests(scenario: ServerlessScenario, outcome: Outcome, tasks: TaskRecord,
 
 
 def _finish_ms(scenario: ServerlessScenario, outcome: Outcome, tasks: TaskRecord) -> Floats:
-    """End of the exit stage of every request [R], NaN where that did not come to pass."""
+    """Return the end of the exit stage of every request [R]; NaN if the request did not reach it."""
     exits = np.array([not scenario.workflows[w].successors[stage] for w, stage in scenario.queues])
     ended = exits[tasks.queue] & (tasks.end_ms <= outcome.end / TICKS_PER_MS)
     members = tasks.members[ended]

@@ -1,4 +1,4 @@
-"""The platform in characters: one line per queue that holds jobs, one per invoker."""
+"""The platform as text: one line per queue that holds jobs, and one per invoker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FREE = "."
 
 
 def platform_lines(state: State, scenario: ServerlessScenario) -> str:
-    """Time, waiting jobs (the queue at the cursor is marked), and which task holds each vGPU."""
+    """Show the time, the waiting jobs (the queue at the cursor is marked), and the tasks that hold vGPUs."""
     names = [
         f"{scenario.workflows[w].name}.{scenario.functions[scenario.workflows[w].functions[stage]].name}"
         for w, stage in scenario.queues
@@ -30,5 +30,5 @@ def platform_lines(state: State, scenario: ServerlessScenario) -> str:
 
 
 def _bar(row: np.ndarray, scenario: ServerlessScenario, names: list[str]) -> str:
-    """A task as `[name xbatch]`, with a `#` for every vGPU it holds."""
+    """Show a task as `[name xbatch]`, with a `#` for every vGPU it holds."""
     return f"[{names[row[QUEUE]]} x{row[BATCH]} {'#' * int(scenario.grid.vgpu[row[CONFIG]])}]"

@@ -1,4 +1,4 @@
-"""Frozen arrays of the serverless platform: what never changes in an episode (`World`) and what does (`State`).
+"""Frozen arrays of the serverless platform: `World` is constant during an episode, and `State` changes.
 
 I invokers, F functions, X configurations, Q queues, R requests, S stages, T task slots, B batch levels; L most requests
 of a batch, D most successors, P most predecessors of a stage. Times are whole ticks of 10 us.
@@ -11,26 +11,26 @@ import jax
 from ..core import pytree
 
 NEVER = 2**31 - 1
-"""A tick that does not come."""
+"""A tick that is never reached."""
 EMPTY = -(2**31) + 1
-"""Stamp of a container that is not there."""
+"""Stamp of a place without a container."""
 NO_TICKET = 2**30
 TICKS_PER_MS = 100
 TICKS_PER_S = 100_000
 QUEUE, INVOKER, CONFIG, BATCH, MEMBERS = range(5)
-"""Columns of a task row; the members follow."""
+"""Columns of a task row; the members begin at the last one."""
 
 
 @pytree
 class World:
     """A prepared scenario."""
 
-    # requests; one more than there are, and that one never comes
+    # requests, plus one last entry that never arrives
     arrival: jax.Array  # [R+1] int32 tick
     workflow: jax.Array  # [R+1] int32
     counted: jax.Array  # [R+1] bool
     noise: jax.Array  # [R+1, S] float32 run-time factor
-    recent: jax.Array  # [R+1, A] int32 requests of each workflow in the 10 s up to the one before
+    recent: jax.Array  # [R+1, A] int32 requests of each workflow in the 10 s up to the previous request
     deadline_ticks: jax.Array  # [A] int32 SLO of a workflow
     # queues
     queue_function: jax.Array  # [Q] int32
@@ -39,9 +39,9 @@ class World:
     successors: jax.Array  # [Q, D] int32 queue, -1 for none
     predecessors: jax.Array  # [Q, P] int32 stage, -1 for none
     entry_queue: jax.Array  # [A] int32
-    fastest_ticks: jax.Array  # [Q] int32 fewest from here to the end of the workflow, whatever the cost
-    cheapest_usd: jax.Array  # [Q] float least cost of a job from here to the end, however long it takes
-    stages_left: jax.Array  # [Q] int32 on the longest way from here to the end, this one included
+    fastest_ticks: jax.Array  # [Q] int32 fewest ticks from here to the end of the workflow, at any cost
+    cheapest_usd: jax.Array  # [Q] float least cost of a job from here to the end, at any speed
+    stages_left: jax.Array  # [Q] int32 stages on the longest path from here to the end, including this one
     transfer_ticks: jax.Array  # [Q, 2, L*P+1] int32 by local / remote and pieces
     # functions
     latency_ticks: jax.Array  # [F, X] int32 mean run time of a batch
@@ -69,16 +69,16 @@ class World:
 
 @pytree
 class Queues:
-    """The AFW queues. A queue lies in a circle of K places whose ends are kept twice, so that L jobs are one slice."""
+    """The AFW queues: circular buffers of K places whose ends are stored twice, so that L jobs are one slice."""
 
     request: jax.Array  # [Q, K+3L] int32
     origin: jax.Array  # [Q, K+3L, P] int32 invoker that ran each predecessor, -1 for none
-    head: jax.Array  # [Q] int32 place of the first job
+    head: jax.Array  # [Q] int32 index of the first job
     length: jax.Array  # [Q] int32
     waiting: jax.Array  # [Q] bool, until something is released or joins
     ticket: jax.Array  # [Q] int32, NO_TICKET where the last visit served it
     fails: jax.Array  # [Q] int32 visits without a task since the last one
-    due: jax.Array  # [Q] int32 deadline of the head request; rubbish for empty queues
+    due: jax.Array  # [Q] int32 deadline of the head request; undefined for empty queues
 
 
 @pytree
@@ -100,7 +100,7 @@ class Invokers:
 
 @pytree
 class Tally:
-    """Counted requests so far, and what has not been reported as reward."""
+    """Totals of counted requests so far, and the amounts not yet reported as reward."""
 
     ended: jax.Array  # [] int32 finished or shed
     served: jax.Array  # [] int32
@@ -115,7 +115,7 @@ class Tally:
 
 @pytree
 class Log:
-    """What was decided, a row per task or shed request: start, end, billed ticks, cold, then a task row."""
+    """The decisions, one row per task or shed request: start, end, billed ticks, cold, then a task row."""
 
     row: jax.Array  # [jobs or 0, 8+L] int32
     count: jax.Array  # [] int32
@@ -123,18 +123,18 @@ class Log:
 
 @pytree
 class State:
-    """A moment between two decisions or events."""
+    """The platform between two decisions or events."""
 
     now: jax.Array  # [] int32 tick
     next_request: jax.Array  # [] int32
     ready: jax.Array  # [] int32 tick at which the next container under preparation is ready
     controller_free: jax.Array  # [] int32
     last_served: jax.Array  # [] int32 queue
-    tickets: jax.Array  # [] int32 given so far
-    cursor: jax.Array  # [] int32 queue that is asked about; -1 when the episode is over
-    # The first jobs at the cursor. They are read once, when it is set: a queue that is read where it also changes would
-    # be copied as a whole.
-    line: jax.Array  # [L+1] int32 requests; rubbish beyond the queue's length
+    tickets: jax.Array  # [] int32 tickets given so far
+    cursor: jax.Array  # [] int32 queue that needs a decision; -1 when the episode is over
+    # The first jobs at the cursor. They are read once, when the cursor is set: reading a queue in the same program part
+    # that changes it would copy the whole queue.
+    line: jax.Array  # [L+1] int32 requests; undefined beyond the queue's length
     sources: jax.Array  # [L, P] int32 origins
     visits: jax.Array  # [] int32 decisions so far
     queues: Queues

@@ -1,4 +1,4 @@
-"""What a scheduler may know when it is asked about a queue: never the future, never the noise."""
+"""What a scheduler may know when it decides about a queue: never the future, never the noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class View:
     length: jax.Array  # [] int32 jobs that wait here, at least 1
     fails: jax.Array  # [] int32 visits without a task since the last one
     waited: jax.Array  # [] int32 age of the head request, since its arrival
-    slack: jax.Array  # [] int32 until its deadline; negative where that has passed
+    slack: jax.Array  # [] int32 ticks until its deadline; negative if that has passed
     legal: jax.Array  # [X] bool configurations that can be run now
     rate_per_s: jax.Array  # [] float32 arrivals of this workflow over the last 10 s
     lengths: jax.Array  # [Q] int32
@@ -32,14 +32,14 @@ class View:
 
 @pytree
 class Decision:
-    """A configuration, WAIT (X) or DROP (X + 1); `missed`: not the one that had been planned."""
+    """A configuration, WAIT (X) or DROP (X + 1); `missed`: it differs from the planned one."""
 
     action: jax.Array  # [] int32
     missed: jax.Array  # [] bool
 
 
 def observe(world: World, state: State, site: Site) -> View:
-    """The view at `site`."""
+    """Return the view at `site`."""
     workflow = world.queue_workflow[site.queue]
     seen = jnp.minimum(jnp.maximum(state.now, 1), RATE_S * 100_000).astype(jnp.float32) / 100_000
     return View(

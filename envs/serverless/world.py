@@ -1,4 +1,4 @@
-"""From scenarios to prepared worlds, on the host: times in ticks, tables that the dynamics look up."""
+"""Turns scenarios into prepared worlds, on the host: times in ticks, and tables for the dynamics."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ SCANS = tuple(Scan)
 REQUEST_STEP = 256
 """Worlds are padded to a multiple of this many requests, so that few shapes are compiled."""
 RATE_S = 10
-"""Arrival rates are counted over this long."""
+"""Arrival rates are counted over this many seconds."""
 S_PER_H = 3600.0
 
 
 def to_ticks(ms: NDArray[np.float64] | float) -> NDArray[np.int32]:
-    """Whole ticks, halves to even."""
+    """Convert milliseconds to whole ticks; halves are rounded to even."""
     return np.rint(np.asarray(ms, np.float64) * TICKS_PER_MS).astype(np.int32)
 
 
 def latency_ticks(scenario: ServerlessScenario) -> NDArray[np.int32]:
-    """Mean run times [F, X]; at least one tick."""
+    """Return the mean run times [F, X], at least one tick each."""
     return np.maximum(1, np.stack([to_ticks(function.latency_ms) for function in scenario.functions]))
 
 
 def usd_per_tick(scenario: ServerlessScenario) -> NDArray[np.float64]:
-    """What a configuration costs per tick [X]."""
+    """Return the cost of each configuration per tick [X]."""
     prices, grid = scenario.prices, scenario.grid
     per_h = grid.vcpu * prices.usd_per_vcpu_h + grid.vgpu * prices.usd_per_vgpu_h
     return np.asarray(per_h / S_PER_H / TICKS_PER_S, np.float64)
 
 
 def stack(scenarios: Sequence[ServerlessScenario]) -> World:
-    """Worlds of one platform, padded to one number of requests, leaves [M, ...]."""
+    """Stack the worlds of one platform, padded to the same number of requests; leaves are [M, ...]."""
     most = max(len(scenario.requests.arrival_ms) for scenario in scenarios)
     padded = -(-most // REQUEST_STEP) * REQUEST_STEP
     worlds = [_columns(scenario, padded) for scenario in scenarios]
@@ -51,7 +51,7 @@ def stack(scenarios: Sequence[ServerlessScenario]) -> World:
 
 
 def fastest_ticks(scenario: ServerlessScenario) -> NDArray[np.int32]:
-    """Fewest ticks from the start of each queue's stage to the end of its workflow [Q], whatever the cost."""
+    """Return the fewest ticks from the start of each queue's stage to the end of its workflow [Q], at any cost."""
     fastest = latency_ticks(scenario).min(axis=1)
     found: list[int] = []
     for workflow in scenario.workflows:
@@ -64,7 +64,7 @@ def fastest_ticks(scenario: ServerlessScenario) -> NDArray[np.int32]:
 
 
 def cheapest_usd(scenario: ServerlessScenario) -> NDArray[np.float64]:
-    """Least that a job costs from each queue's stage to the end of its workflow [Q], branches included."""
+    """Return the least cost of a job from each queue's stage to the end of its workflow [Q], including branches."""
     least = (latency_ticks(scenario) * usd_per_tick(scenario) / scenario.grid.batch).min(axis=1)
     found: list[float] = []
     for workflow in scenario.workflows:
@@ -76,7 +76,7 @@ def cheapest_usd(scenario: ServerlessScenario) -> NDArray[np.float64]:
 
 
 def stages_left(scenario: ServerlessScenario) -> NDArray[np.int32]:
-    """Stages on the longest way from each queue's stage to the end of its workflow [Q], its own included."""
+    """Count the stages on the longest path from each queue's stage, itself included, to the workflow's end [Q]."""
     found: list[int] = []
     for workflow in scenario.workflows:
         left = [1] * workflow.stages
@@ -87,23 +87,23 @@ def stages_left(scenario: ServerlessScenario) -> NDArray[np.int32]:
 
 
 def with_plan_delay(worlds: World, ticks: jax.Array) -> World:
-    """The same worlds where requests join their first queue that much after their arrival."""
+    """Return the same worlds, but each request joins its first queue `ticks` after its arrival."""
     return replace(worlds, plan_delay=jnp.broadcast_to(ticks, worlds.plan_delay.shape))
 
 
 def without_locality(worlds: World) -> World:
-    """The same worlds, whose dispatch does not look for inputs."""
+    """Return the same worlds, but dispatch ignores where inputs are."""
     return replace(worlds, locality=jnp.zeros_like(worlds.locality))
 
 
 def tasks_at_once(scenario: ServerlessScenario) -> NDArray[np.int64]:
-    """Most tasks that an invoker can hold [I]."""
+    """Return the most tasks that each invoker can hold [I]."""
     grid = scenario.grid
     return np.asarray(np.minimum(scenario.vcpu // min(grid.vcpus), scenario.vgpu // min(grid.vgpus)), np.int64)
 
 
 def walk_of(name: str, invokers: int) -> NDArray[np.int32]:
-    """Place of each invoker in a function's walk [I]: from a home, in steps that meet all (OpenWhisk's rule)."""
+    """Return each invoker's place in a function's walk [I]: from a home, in steps that visit all (OpenWhisk's rule)."""
     number = crc32(name.encode())
     coprime = [step for step in range(1, invokers + 1) if gcd(step, invokers) == 1]
     home, step = number % invokers, coprime[number % len(coprime)]
@@ -186,7 +186,7 @@ def _queues(scenario: ServerlessScenario) -> dict[str, NDArray[np.generic]]:
 
 
 def _transfer(scenario: ServerlessScenario, function: int, predecessors: int, most: int) -> NDArray[np.int32]:
-    """Ticks to read pieces of input from one source [2, L*P+1]: local, remote. None for no pieces."""
+    """Return the ticks to read pieces of input from one source [2, L*P+1]: local, remote. No pieces take 0."""
     transfer, pieces = scenario.transfer, np.arange(max(scenario.grid.batches) * max(most, 1) + 1)
     rows = []
     for fixed_ms, gb_s in ((transfer.local_ms, transfer.local_gb_s), (transfer.remote_ms, transfer.remote_gb_s)):
@@ -197,7 +197,7 @@ def _transfer(scenario: ServerlessScenario, function: int, predecessors: int, mo
 
 
 def _stamps(scenario: ServerlessScenario) -> NDArray[np.int32]:
-    """An invoker holds at most as many containers of a function as run at once, and one more that is prepared."""
+    """Return initial stamps [N]; an invoker has as many containers per function as tasks at once, plus one prepared."""
     room = max(scenario.warm, int(tasks_at_once(scenario).max()) + 1)
     return np.where(np.arange(room) < scenario.warm, 0, EMPTY).astype(np.int32)
 
@@ -210,5 +210,5 @@ def _table(lists: Sequence[Sequence[int]]) -> NDArray[np.int32]:
 
 
 def rows(worlds: World, index: jax.Array) -> World:
-    """World `index` of the stacked worlds."""
+    """Return world `index` of the stacked worlds."""
     return jax.tree.map(lambda leaf: leaf[index], worlds)

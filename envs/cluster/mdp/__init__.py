@@ -1,1 +1,1 @@
-"""The cluster as a decision process: actions, observations, rewards and its environments."""
+"""The cluster as a decision process: actions, observations, rewards and environments."""

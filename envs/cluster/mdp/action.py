@@ -1,7 +1,7 @@
-"""Actions: their numbers, which of them are legal, and what each does to the plan.
+"""Actions: how they are numbered, which are legal, and how each changes the plan.
 
-`cell`: for each of the W window slots 2V cells (V within one node, V across nodes) and KEEP; then REST and COMMIT.
-`select`: one action per window slot (run this job), then REST and COMMIT; chosen jobs are placed by PAL, class first.
+`cell`: each of the W window slots has 2V cells (V within one node, V across nodes) and KEEP; then REST and COMMIT.
+`select`: each window slot has one action (run this job); then REST and COMMIT. PAL places chosen jobs, class A first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ActionMode(StrEnum):
 
 @dataclass(frozen=True)
 class ActionSpace:
-    """Sizes that give actions their numbers: W window slots, V bins."""
+    """The sizes that determine how actions are numbered: W window slots, V bins."""
 
     mode: ActionMode
     window: int
@@ -37,22 +37,22 @@ class ActionSpace:
 
     @property
     def per_slot(self) -> int:
-        """Actions of one window slot."""
+        """Number of actions per window slot."""
         return 2 * self.bins + 1 if self.mode is ActionMode.CELL else 1
 
     @property
     def keep(self) -> int:
-        """Position of KEEP among a slot's actions (`cell` only)."""
+        """Index of KEEP among a slot's actions (`cell` only)."""
         return 2 * self.bins
 
     @property
     def rest(self) -> int:
-        """REST: the base policy completes the plan and commits."""
+        """Number of REST: the base policy completes the plan and commits it."""
         return self.window * self.per_slot
 
     @property
     def commit(self) -> int:
-        """COMMIT: run the plan as it is."""
+        """Number of COMMIT: run the plan as it is."""
         return self.rest + 1
 
     @property
@@ -61,7 +61,7 @@ class ActionSpace:
         return self.rest + 2
 
     def describe(self, action: int) -> str:
-        """An action in words."""
+        """Describe an action in words."""
         if action in (self.rest, self.commit):
             return "REST" if action == self.rest else "COMMIT"
         slot, part = divmod(action, self.per_slot)
@@ -74,7 +74,7 @@ class ActionSpace:
 
 @pytree
 class Plan:
-    """A round's plan under construction."""
+    """The plan of a round while it is being built."""
 
     owner: jax.Array  # [N, P] int32 slot or FREE
     chosen: jax.Array  # [A] bool, placed or (`select`) to be placed at commit
@@ -87,16 +87,16 @@ class Window:
     slot: jax.Array  # [W] int32, A where the row is empty
     demand: jax.Array  # [W] int32, 0 where the row is empty
     app_class: jax.Array  # [W] int32
-    keeps: jax.Array  # [W] bool, runs, and all its GPUs are free in the plan
+    keeps: jax.Array  # [W] bool, the job runs and all its GPUs are free in the plan
 
 
 def empty_plan(state: State) -> Plan:
-    """Nothing placed, all GPUs free: stickiness is a habit of policies, not of the world."""
+    """Return a plan with no job placed and all GPUs free: keeping running gangs is up to the policy, not the world."""
     return Plan(jnp.full_like(state.owner, FREE), jnp.zeros_like(state.slots.running))
 
 
 def window_of(space: ActionSpace, state: State, plan: Plan, sequence: jax.Array) -> Window:
-    """The window of a plan; `sequence` [A] is the base order."""
+    """Return the window of a plan; `sequence` [A] is the base order."""
     slots = state.slots
     capacity = sequence.shape[0]
     waiting = (sequence < state.count) & ~plan.chosen[sequence]
@@ -115,7 +115,7 @@ def window_of(space: ActionSpace, state: State, plan: Plan, sequence: jax.Array)
 
 
 def legal_actions(space: ActionSpace, state: State, plan: Plan, window: Window) -> jax.Array:
-    """Mask [space.size] of legal actions. REST and COMMIT always are."""
+    """Return the mask [space.size] of legal actions. REST and COMMIT are always legal."""
     always = jnp.ones(2, bool)
     if space.mode is ActionMode.SELECT:
         free = free_gpus(state, plan)
@@ -125,13 +125,13 @@ def legal_actions(space: ActionSpace, state: State, plan: Plan, window: Window) 
 
 
 def free_gpus(state: State, plan: Plan) -> jax.Array:
-    """GPUs that the plan has not promised to anybody [] int32."""
+    """Count the GPUs [] int32 that the plan has not yet promised to a job."""
     promised = jnp.sum(jnp.where(plan.chosen, state.slots.demand, 0), dtype=jnp.int32)
     return jnp.int32(plan.owner.size) - promised
 
 
 def extend(space: ActionSpace, state: State, plan: Plan, window: Window, action: jax.Array) -> Plan:
-    """The plan after a legal slot action (PLACE, KEEP or SELECT)."""
+    """Return the plan after a legal slot action (PLACE, KEEP or SELECT)."""
     row, part = action // space.per_slot, action % space.per_slot
     slot = window.slot[row]
     chosen = plan.chosen | (jnp.arange(plan.chosen.shape[0], dtype=jnp.int32) == slot)
@@ -146,7 +146,7 @@ def extend(space: ActionSpace, state: State, plan: Plan, window: Window, action:
 
 
 def place_chosen(space: ActionSpace, state: State, plan: Plan, sequence: jax.Array) -> jax.Array:
-    """Owner [N, P] of the plan; under `select` the chosen jobs are placed now, class A first, then in base order."""
+    """Return the plan's owners [N, P]; `select` now places the chosen jobs, class A first, then in base order."""
     if space.mode is ActionMode.CELL:
         return plan.owner
     slots = state.slots

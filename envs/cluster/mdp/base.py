@@ -1,4 +1,4 @@
-"""What an environment needs of a policy that can finish a plan which somebody else began."""
+"""What an environment needs from its base policy, which can complete a plan that a learner has begun."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..view import View
 
 @dataclass(frozen=True)
 class BaseProgram:
-    """A program (see `episode.Program`) whose order and completion can be used apart."""
+    """A program (see `episode.Program`) whose order and plan completion can be used separately."""
 
     start: Callable[[Any, int], Any]
     """(data, slots A) -> memory before the first round."""
@@ -26,29 +26,29 @@ class BaseProgram:
     order: Callable[[Any, View, Any], Any]
     """(data, view, memory) -> memory whose `sequence` [A] holds the slots in scheduling order."""
     complete: Callable[[Any, View, Any, jax.Array, jax.Array], jax.Array]
-    """(data, view, ordered memory, key, plan [N, P]) -> the plan with everything added that the policy would add."""
+    """(data, view, ordered memory, key, plan [N, P]) -> the plan with all gangs that the policy would add."""
     picks: Callable[[Any, jax.Array, jax.Array], jax.Array]
-    """(data, demand [W] in base order, free GPUs []) -> the jobs [W] bool that it would run, by counts alone."""
+    """(data, demand [W] in base order, free GPUs []) -> jobs [W] bool that it would run, judged by GPU counts only."""
 
 
 class Base(Protocol):
-    """A policy that can be the base of an environment."""
+    """A policy that can serve as the base of an environment."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the policy."""
         ...
 
     @property
     def clairvoyant(self) -> bool:
-        """Whether it uses true remaining work."""
+        """Whether the policy uses true remaining work."""
         ...
 
     @property
     def program(self) -> BaseProgram:
-        """Pure JAX."""
+        """The policy's program, in pure JAX."""
         ...
 
     def bind(self, bank: Bank) -> Any:
-        """Its data for a bank."""
+        """Return the policy's data for a bank."""
         ...

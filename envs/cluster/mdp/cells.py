@@ -1,8 +1,8 @@
-"""Which cells (within or across nodes, bin v) are legal for a gang, and the gang that each stands for.
+"""Which cells (within or across nodes, bin v) are legal for a gang, and which gang each cell means.
 
-A cell names the gang's worst bin *exactly*. `within`: of the nodes whose n-th fastest free GPU is of bin v the one with
-most free GPUs of bin <= v. `across`: PM-First's gang where v is its worst bin; for a larger v the n slowest GPUs of
-bin <= v, which spares the fast ones. Cells that give the same gang twice are not legal twice: `within` stays.
+The gang's worst bin is *exactly* the cell's v. `within`: among the nodes whose n-th fastest free GPU is of bin v, the
+one with most free GPUs of bin <= v. `across`: PM-First's gang if v is its worst bin; for a larger v the n slowest GPUs
+of bin <= v, which spares the fast ones. If both cells of a bin mean the same gang, only `within` is legal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..state import Profile
 
 
 def gang_of(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Array, cell: jax.Array) -> jax.Array:
-    """GPUs [N, P] of cell `v` (within) or `V + v` (across) for one job; the cell must be legal."""
+    """Return the GPUs [N, P] of cell `v` (within) or `V + v` (across) for one job; the cell must be legal."""
     level, bins = profile.level[app_class], profile.value.shape[1]
     v = cell % bins
     return lax.cond(
@@ -27,9 +27,9 @@ def gang_of(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Arra
 
 
 def legal_cells(profile: Profile, app_class: jax.Array, demand: jax.Array, free: jax.Array) -> jax.Array:
-    """Legal cells [W, 2V] of W jobs (class [W], demand [W], 0 = no job): V within, then V across."""
+    """Return the legal cells [W, 2V] of W jobs (class [W], demand [W], 0 = no job): V within, then V across."""
     places, bins = free.shape[1], profile.value.shape[1]
-    # Small tables per class, of which each job reads a row: far cheaper than the same per job.
+    # Each job reads a row of small tables per class: far cheaper than computing the same for every job.
     somewhere = jax.vmap(lambda level: _bottlenecks_found(level, bins, free))(profile.level)  # [C, P, V]
     totals = jax.vmap(lambda level: _reached(level, bins, free))(profile.level)  # [C, V]
     n = demand[:, None]
@@ -44,7 +44,7 @@ def legal_cells(profile: Profile, app_class: jax.Array, demand: jax.Array, free:
 
 
 def rows_of(table: jax.Array, which: jax.Array) -> jax.Array:
-    """`table[which]` [W, K] for a table [C, K] of few rows: a chain of selects, far cheaper than a gather on a CPU."""
+    """Return `table[which]` [W, K] for a table [C, K] of few rows, by selects: far cheaper on a CPU than a gather."""
     rows = jnp.broadcast_to(table[0], (which.shape[0], table.shape[1]))
     for c in range(1, table.shape[0]):
         rows = jnp.where((which == c)[:, None], table[c][None], rows)
@@ -52,27 +52,27 @@ def rows_of(table: jax.Array, which: jax.Array) -> jax.Array:
 
 
 def _bottlenecks_found(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:
-    """Whether some node's n-th fastest free GPU is of bin v [P, V], n = 1..P."""
+    """Whether the n-th fastest free GPU of any node is of bin v [P, V], n = 1..P."""
     places = free.shape[1]
     nth = jax.vmap(lambda n: node_bottlenecks(level, bins, free, n))(_numbers(places) + 1)  # [P, N]
     return jnp.any(nth[:, None, :] == _numbers(bins)[None, :, None], axis=2)
 
 
 def _counts(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:
-    """Free GPUs of bin <= v in each node [V, N]."""
+    """Count the free GPUs of bin <= v in each node [V, N]."""
     in_reach = level[None] <= _numbers(bins)[:, None, None]
     return jnp.sum(free[None] & in_reach, axis=2, dtype=jnp.int32)
 
 
 def _reached(level: jax.Array, bins: int, free: jax.Array) -> jax.Array:
-    """Free GPUs of bin <= v in the cluster [V]."""
+    """Count the free GPUs of bin <= v in the cluster [V]."""
     return jnp.sum(_counts(level, bins, free), axis=1, dtype=jnp.int32)
 
 
 def _across(level: jax.Array, total: jax.Array, free: jax.Array, n: jax.Array, v: jax.Array) -> jax.Array:
-    """Gang [N, P] of the across cell of bin v; `total` [V] are the free GPUs of bin <= v in the cluster.
+    """Return the gang [N, P] of the across cell of bin v; `total` [V] counts the cluster's free GPUs of bin <= v.
 
-    One bin, the `cut`, is taken in part, by PM-First's rule of fit; the bins on the wanted side of it are taken whole.
+    One bin, the `cut`, is taken in part, by PM-First's rule for the last bin; the other bins needed are taken whole.
     """
     below = jnp.concatenate([jnp.zeros_like(total[:1]), total[:-1]])
     fastest = below[v] < n
@@ -88,10 +88,10 @@ def _across(level: jax.Array, total: jax.Array, free: jax.Array, n: jax.Array, v
 def _same_gangs(
     profile: Profile, app_class: jax.Array, demand: jax.Array, free: jax.Array, total: jax.Array, asked: jax.Array
 ) -> jax.Array:
-    """Whether the within gang and the across gang of a bin are one [W, V], for the jobs that are asked about [W].
+    """Whether the within gang and the across gang of a bin are the same [W, V], for the jobs in the mask `asked` [W].
 
-    Few pairs of class and demand occur in a window, and only gangs that fit a node are asked about, so each such pair
-    is worked out once, by making both gangs.
+    A window has few distinct pairs of class and demand, and `asked` has only gangs that fit a node. So each pair is
+    computed once, by making both gangs.
     """
     jobs, bins = app_class.shape[0], profile.value.shape[1]
     row, v = _numbers(jobs), _numbers(bins)
@@ -113,10 +113,10 @@ def _same_gangs(
 
 
 def _numbers(n: int) -> jax.Array:
-    """0 to n - 1 in 32 bits, which a CPU handles twice as many of at once as JAX's 64-bit default."""
+    """Return 0 to n - 1 in 32 bits: a CPU processes twice as many of these at once as of JAX's 64-bit default."""
     return jnp.arange(n, dtype=jnp.int32)
 
 
 def _shift(values: jax.Array) -> jax.Array:
-    """Values of the next lower bin (axis 1), 0 below the lowest."""
+    """Return the values of the next lower bin (axis 1); 0 for the lowest bin."""
     return jnp.concatenate([jnp.zeros_like(values[:, :1]), values[:, :-1]], axis=1)

@@ -1,7 +1,7 @@
 """The cluster as a decision process, pure and jittable: reset, step, observe.
 
-A decision point is a round in which the active set changed, at the latest every `decide_every` rounds. A decision is a
-sequence of actions that build the round's plan; REST or COMMIT ends it and lets time pass.
+A decision point is a round in which the set of active jobs has changed, and there is one at least every `decide_every`
+rounds. A decision is a sequence of actions that build the round's plan; REST or COMMIT ends it and lets time pass.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from .reward import RewardKind, raw_reward
 
 @pytree
 class Settled:
-    """What stays while a plan is built."""
+    """The part of the state that stays the same while a plan is built."""
 
     cluster: State
     memory: Any  # of the base policy, its order included
     key: jax.Array  # [2] uint32
-    paid: jax.Array  # [] what rewards were paid for so far, see `raw_reward`
+    paid: jax.Array  # [] cost that rewards have covered so far, see `raw_reward`
 
 
 @pytree
 class Draft:
-    """The plan under construction."""
+    """The plan while it is being built."""
 
     plan: Plan
     window: Window  # of the plan
@@ -44,7 +44,7 @@ class Draft:
 
 @pytree
 class EnvState:
-    """An episode between two actions."""
+    """The state of an episode between two actions."""
 
     settled: Settled
     draft: Draft
@@ -52,7 +52,7 @@ class EnvState:
 
 @dataclass(frozen=True)
 class ClusterProcess:
-    """The static part of an environment (see `process.Process`): one compiled program per value."""
+    """The static part of an environment (see `process.Process`); one program is compiled per value."""
 
     layout: Layout
     base: BaseProgram
@@ -63,12 +63,12 @@ class ClusterProcess:
 
     @property
     def space(self) -> ActionSpace:
-        """The numbers of its actions."""
+        """The numbering of the actions."""
         return self.layout.space
 
     @property
     def actions(self) -> int:
-        """How many there are."""
+        """Number of actions."""
         return self.space.size
 
     @property
@@ -78,16 +78,16 @@ class ClusterProcess:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What a step reports beside its reward."""
+        """Figures that a step reports in addition to its reward."""
         return (Column("rounds", int),)
 
     @property
     def instant(self) -> int:
-        """REST, the first action that lets time pass."""
+        """Number of REST, the first action that lets time pass."""
         return self.space.rest
 
     def reset(self, world: World, data: Any, key: jax.Array) -> EnvState:
-        """`world` at its first decision point; `key` [2] uint32 feeds a base policy that draws lots."""
+        """Return `world` at its first decision point; `key` [2] uint32 is for a randomised base policy."""
         cluster = initial_state(world, self.slots)
         memory = self.base.start(data, self.slots)
         return _decide(self, world, data, Settled(cluster, memory, key, jnp.zeros((), cluster.flow.dtype)))
@@ -95,7 +95,7 @@ class ClusterProcess:
     def step(
         self, world: World, data: Any, state: EnvState, action: jax.Array, mask: jax.Array
     ) -> tuple[EnvState, Step]:
-        """Take `action` [] int32; `mask` is what `observe` showed. An illegal action counts as REST and is reported."""
+        """Take `action` [] int32; `mask` comes from `observe`. An illegal action counts as REST and is reported."""
         space = self.space
         known = (action >= 0) & (action < space.size)
         illegal = ~(known & mask[jnp.clip(action, 0, space.size - 1)])
@@ -107,20 +107,20 @@ class ClusterProcess:
         )
 
     def build(self, world: World, data: Any, state: EnvState, action: jax.Array) -> EnvState:
-        """`step` for a legal PLACE, KEEP or SELECT."""
+        """Do what `step` does, for a legal PLACE, KEEP or SELECT."""
         settled, draft = state.settled, state.draft
         plan = extend(self.space, settled.cluster, draft.plan, draft.window, action)
         return replace(state, draft=_draft(self, settled, plan))
 
     def observe(self, world: World, data: Any, state: EnvState) -> tuple[dict[str, jax.Array], jax.Array]:
-        """(flat observation without the mask, mask of legal actions [actions])."""
+        """Return (flat observation without the mask, mask of legal actions [actions])."""
         cluster, plan, window = state.settled.cluster, state.draft.plan, state.draft.window
         mask = legal_actions(self.space, cluster, plan, window)
         picked = self.base.picks(data, window.demand, free_gpus(cluster, plan))
         return observation(self.layout, world, cluster, plan, window, mask, picked, self.clairvoyant), mask
 
     def clock(self, world: World, state: EnvState) -> tuple[jax.Array, jax.Array]:
-        """(seconds since the world began, whether jobs found no slot)."""
+        """Return (seconds since the world began, whether jobs found no slot)."""
         cluster = state.settled.cluster
         return cluster.round.astype(world.round_s.dtype) * world.round_s, cluster.overflow
 
@@ -129,18 +129,18 @@ class ClusterProcess:
         return is_over(world, state.settled.cluster)
 
     def split(self, state: EnvState) -> tuple[Settled, Draft]:
-        """The draft is what PLACE, KEEP and SELECT change."""
+        """Split the state; the draft is the part that PLACE, KEEP and SELECT change."""
         return state.settled, state.draft
 
     def join(self, settled: Settled, draft: Draft) -> EnvState:
-        """The state of both parts."""
+        """Join both parts into a state."""
         return EnvState(settled, draft)
 
 
 def _pass_time(
     process: ClusterProcess, world: World, data: Any, state: EnvState, rest: jax.Array, illegal: jax.Array
 ) -> tuple[EnvState, Step]:
-    """Complete the plan if asked to, and run it until the next decision point."""
+    """Complete the plan if the action is REST, and run it until the next decision point."""
     settled = state.settled
     cluster = settled.cluster
     owner = place_chosen(process.space, cluster, state.draft.plan, settled.memory.sequence)
@@ -167,7 +167,7 @@ def _pass_time(
 
 
 def _run(process: ClusterProcess, world: World, cluster: State, owner: jax.Array) -> State:
-    """One round under the new plan, then more of the same until something changes or a decision is due."""
+    """Run one round under the new plan, then keep the plan until the active jobs change or a decision is due."""
     start = cluster.round
 
     def once(cluster: State) -> State:
@@ -175,7 +175,7 @@ def _run(process: ClusterProcess, world: World, cluster: State, owner: jax.Array
 
     def waits(cluster: State) -> jax.Array:
         due = (cluster.round - start >= process.decide_every) if process.decide_every else jnp.bool_(False)
-        # With nobody running and nobody to come only the learner can change anything.
+        # If no job runs and no job is to arrive, only the learner can change anything.
         dead = ~jnp.any(cluster.slots.running) & (world.arrival_round[cluster.next_job] == NEVER)
         return ~(cluster.changed | due | dead | is_over(world, cluster))
 
@@ -184,7 +184,7 @@ def _run(process: ClusterProcess, world: World, cluster: State, owner: jax.Array
 
 
 def _decide(process: ClusterProcess, world: World, data: Any, settled: Settled) -> EnvState:
-    """Begin a decision: an empty plan, and the base order of the jobs that are here."""
+    """Begin a decision with an empty plan and the base order of the active jobs."""
     memory = process.base.order(data, _view(process, world, settled.cluster), settled.memory)
     settled = replace(settled, memory=memory)
     return EnvState(settled, _draft(process, settled, empty_plan(settled.cluster)))

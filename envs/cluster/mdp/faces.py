@@ -1,4 +1,4 @@
-"""The Gymnasium faces of the cluster: one episode, and a native batch."""
+"""The Gymnasium interfaces of the cluster: one episode, and a native batch of episodes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .options import EnvOptions
 
 
 class GpuClusterEnv(SchedulingEnv[ClusterKind]):
-    """One cluster episode at a time; `info` also holds `rounds` that the step took."""
+    """One cluster episode at a time; `info` also holds `rounds`, the rounds that the step took."""
 
     def __init__(
         self, bank: Bank, base: Base, options: EnvOptions | None = None, render_mode: str | None = None
     ) -> None:
-        """Present the worlds of `bank`; `base` orders the window and completes plans at REST."""
+        """Set up the environment on the worlds of `bank`; `base` orders the window and completes plans at REST."""
         super().__init__(ClusterKind(bank, base, options or EnvOptions()), render_mode)
 
     def record(self) -> Record:
-        """Results of the present episode so far; jobs that have not finished count up to now."""
+        """Return the results of the current episode so far; unfinished jobs count up to now."""
         record: Record = super().record()
         return record
 
@@ -40,5 +40,5 @@ class GpuClusterVectorEnv(SchedulingVectorEnv[ClusterKind]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
     ) -> None:
-        """Present `num_envs` lanes over the worlds of `bank`."""
+        """Set up `num_envs` lanes on the worlds of `bank`."""
         super().__init__(ClusterKind(bank, base, options or EnvOptions()), num_envs, autoreset_mode, max_episode_steps)

@@ -1,6 +1,6 @@
-"""What a learner sees: the window, its cells and the cluster as flat arrays, scaled to about [-1, 1].
+"""What a learner sees: the window, its cells and the cluster, as flat arrays scaled to about [-1, 1].
 
-Nothing of the future is in it: no true scores, no jobs to come, and remaining work only where information is
+An observation reveals neither true scores nor future jobs, and it shows remaining work only under the option
 `clairvoyant`.
 """
 
@@ -29,17 +29,17 @@ SLOT_FEATURES = (
     "base policy would run it",
     "log remaining rounds (clairvoyant)",
 )
-"""Per window slot, before the one-hot app class."""
+"""Features of each window slot; the one-hot app class follows them."""
 CLUSTER_FEATURES = ("free share", "log queue length", "log total demand", "share of the window in use")
-"""Before the free share per class and bin."""
+"""Features of the cluster; the share of free GPUs per class and bin follows them."""
 LOG_ROUNDS, LOG_QUEUE = 10.0, 6.0
 MOST_LOAD = 4.0
-"""Cumulative demand is cut at this many times the cluster."""
+"""Cumulative demand is clipped at this many times the cluster's GPUs."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of the parts: W slots, V bins, C classes."""
+    """Sizes of the parts of an observation: W slots, V bins, C classes."""
 
     space: ActionSpace
     classes: int
@@ -64,7 +64,7 @@ def observation(
     picked: jax.Array,
     clairvoyant: bool,
 ) -> dict[str, jax.Array]:
-    """Flat float32 arrays `jobs`, `cells` (under `cell`), `cluster`. `picked` [W]: the base policy would run it."""
+    """Return flat float32 arrays `jobs`, `cells` (under `cell`), `cluster`. `picked` [W]: jobs the base would run."""
     parts = {
         "jobs": _jobs(layout, world, state, plan, window, picked, clairvoyant).ravel(),
         "cluster": _cluster(state, plan, window),
@@ -82,7 +82,7 @@ def _jobs(
     present = window.demand > 0
     gpus = plan.owner.size
     attained = slots.attained[here]
-    # In seconds first: a product of whole numbers is exact, whether or not a compiler fuses it with the difference.
+    # Computed in seconds first: a product of whole numbers is exact, even if a compiler fuses it with the difference.
     age = (state.round.astype(world.round_s.dtype) * world.round_s - world.arrival_s[slots.job[here]]) / world.round_s
     left = slots.iter_s[here] * (slots.iterations[here] - slots.done[here]) / world.round_s
     load = jnp.cumsum(window.demand, dtype=jnp.int32).astype(jnp.float32) / gpus
@@ -105,7 +105,7 @@ def _jobs(
 
 
 def _cells(space: ActionSpace, world: World, state: State, window: Window, mask: jax.Array) -> jax.Array:
-    """Log slowdown of every legal cell [W, 2V]; 0 where it is not."""
+    """Return the log slowdown of every legal cell [W, 2V]; 0 for cells that are not legal."""
     value = jnp.log(state.profile.value.astype(jnp.float32))
     penalty = jnp.log(world.locality_penalty.astype(jnp.float32))[:, None]
     slowdown = rows_of(jnp.concatenate([value, value + penalty], axis=1), window.app_class)

@@ -1,4 +1,4 @@
-"""Options of the cluster environments, and the process they stand for."""
+"""Options of the cluster environments, and the decision process that they define."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from .observation import Layout
 from .reward import RewardKind
 
 MOST_SLOTS = 256
-"""Room for active jobs unless `slots` asks for more."""
+"""The most slots for active jobs, unless the option `slots` asks for more."""
 
 
 @dataclass(frozen=True)
 class EnvOptions:
-    """How a cluster world is presented to a learner. Raises `InputError` for values that are not legal."""
+    """How a cluster world is presented to a learner. Raises `InputError` for illegal values."""
 
     action_mode: ActionMode = ActionMode.CELL
-    """`cell`: choose each gang's cell; `select`: choose the jobs, PAL places them."""
+    """`cell`: the learner chooses each gang's cell; `select`: it chooses the jobs, and PAL places them."""
     window: int = 32
-    """Jobs shown at once: the first unplaced ones in the base order."""
+    """Number of jobs shown at once: the first unplaced jobs in the base order."""
     decide_every: int = 10
-    """Most rounds between two decisions; 1: every round; 0: only when a job arrives or finishes."""
+    """Most rounds between two decisions. 1: decide every round; 0: only when a job arrives or finishes."""
     clairvoyant: bool = False
     """Show true remaining work."""
     illegal_action: IllegalAction = IllegalAction.NOOP
     """An illegal action counts as REST under `noop` and `penalty`."""
     illegal_penalty: float = 1.0
-    """Taken off the scaled reward of an illegal action under `penalty`."""
+    """Subtracted from the scaled reward of an illegal action under `penalty`."""
     reward: RewardKind = RewardKind.JCT
     reward_scale: float | None = None
-    """Rewards are divided by this. Default: what the bank's first world would cost if no job ever waited."""
+    """Rewards are divided by this. Default: the cost of the bank's first world if no job ever waited."""
     slots: int | None = None
-    """Room for jobs that are in the system at once. Default: all of the scenario's, up to 256."""
+    """Slots for jobs that are in the system at the same time. Default: as many as the scenario has jobs, up to 256."""
 
     def __post_init__(self) -> None:
         for name, kind in (("action_mode", ActionMode), ("illegal_action", IllegalAction), ("reward", RewardKind)):
@@ -52,7 +52,7 @@ class EnvOptions:
             check_number("reward_scale", self.reward_scale, LEAST_SCALE, MOST)
 
     def process(self, bank: Bank, base: Base) -> ClusterProcess:
-        """The decision process on the worlds of `bank`, completed by `base`."""
+        """Return the decision process on the worlds of `bank`; `base` completes the plans."""
         jobs = max(len(scenario.jobs) for scenario in bank.scenarios)
         space = ActionSpace(self.action_mode, self.window, bank.worlds.profile.value.shape[2])
         return ClusterProcess(

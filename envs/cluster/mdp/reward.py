@@ -1,10 +1,10 @@
-"""Rewards: what a step costs. All are minus the change of a quantity, and sum to minus a metric.
+"""Rewards: the cost of a step. Each is minus the change of a quantity, so an episode's rewards sum to minus a metric.
 
-`jct`: seconds that tracked jobs spent in the system, waiting before their first round included; sums to -sum(JCT).
+`jct`: seconds that tracked jobs spent in the system, including the wait before their first round; sums to -sum(JCT).
 `slowdown`: the same in units of each job's ideal run time; sums to -sum(JCT / work_s).
 `makespan`: seconds since the first tracked arrival; sums to -makespan.
-`ftf`: finish-time fairness of tracked jobs as they stand; sums to -sum(JCT / (work_s x contention)), see `fairness`.
-A truncated job counts up to the horizon. `ftf` alone can be positive: when jobs arrive, a fair share gets smaller.
+`ftf`: finish-time fairness of tracked jobs up to now; sums to -sum(JCT / (work_s x contention)), see `fairness`.
+A truncated job counts up to the horizon. Only `ftf` can be positive: when jobs arrive, the fair share gets smaller.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..state import State, World
 
 
 class RewardKind(StrEnum):
-    """What is charged."""
+    """The quantity that the reward charges for."""
 
     JCT = "jct"
     SLOWDOWN = "slowdown"
@@ -30,7 +30,7 @@ class RewardKind(StrEnum):
 
 
 def raw_reward(kind: RewardKind, world: World, state: State, paid: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """(minus what has come up since the last step, what is `paid` [] from now on; 0 at first)."""
+    """Return (minus the cost since the last step, the new `paid` [], which starts at 0)."""
     if kind is RewardKind.JCT:
         return -state.flow[0], paid
     if kind is RewardKind.SLOWDOWN:
@@ -44,9 +44,9 @@ def _elapsed_s(world: World, state: State) -> jax.Array:
 
 
 def reward_scale(kind: RewardKind, scenario: ClusterScenario) -> float:
-    """The constant that rewards of a bank are divided by: what its first world would cost if no job ever waited.
+    """Return the constant that divides a bank's rewards: the cost of its first world if no job ever waited.
 
-    For `ftf`: what it would cost if every job had its fair share.
+    For `ftf` it is the cost if every job had its fair share.
     """
     jobs = scenario.jobs
     if kind is RewardKind.JCT:

@@ -1,1 +1,1 @@
-"""The serverless platform as a decision process: observations, rewards and its environments."""
+"""The serverless platform as a decision process: observations, rewards and environments."""

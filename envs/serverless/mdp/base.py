@@ -1,4 +1,4 @@
-"""What an environment needs of a scheduler whose opinion its observation shows."""
+"""What an environment needs from its base scheduler, whose preferences the observation shows."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from ..view import Decision, View
 
 
 class BaseProgram(Protocol):
-    """A scheduler without memory, and how much it likes each configuration."""
+    """A scheduler without memory that can also score each configuration."""
 
     def act_now(self, data: Any, view: View) -> Decision:
-        """What it would do."""
+        """Return the decision that the scheduler would take."""
         ...
 
     def scores(self, data: Any, view: View) -> jax.Array:
-        """Its preference per configuration [X], -inf where it has none."""
+        """Return the scheduler's score of each configuration [X], -inf where it has none."""
         ...
 
 
 class Base(Protocol):
-    """A scheduler that can be the base of an environment."""
+    """A scheduler that can serve as the base of an environment."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the scheduler."""
         ...
 
     @property
     def program(self) -> BaseProgram:
-        """Pure JAX."""
+        """The scheduler's program, in pure JAX."""
         ...
 
     def bind(self, bank: Bank) -> Any:
-        """Its data for a bank."""
+        """Return the scheduler's data for a bank."""
         ...

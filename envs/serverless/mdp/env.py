@@ -1,7 +1,7 @@
 """The serverless platform as a decision process, pure and jittable.
 
-A decision point is a visit: the controller is free, some queue holds jobs and does not wait, and some invoker has room.
-The action names a configuration (and, by option, an invoker), WAIT or DROP; then events happen until the next visit.
+A decision point is a visit: the controller is free, a queue holds jobs and does not wait, and an invoker has room.
+The action is a configuration (and, by option, an invoker), WAIT or DROP. Then events run until the next visit.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from .observation import Layout, observation
 
 @dataclass(frozen=True)
 class ServerlessProcess(EveryActionTakesTime):
-    """The static part of an environment: one compiled program per value."""
+    """The static part of an environment; one program is compiled per value."""
 
     layout: Layout
     base: BaseProgram
     choose_invoker: bool
     drop: bool
     usd_weight: float
-    """Reward taken off per USD."""
+    """Reward subtracted per USD of cost."""
     places: int
     logged: int
 
     @property
     def targets(self) -> int:
-        """Invokers that an action may name; 1 where the dispatch rule chooses."""
+        """Number of invokers that an action can choose from; 1 if the dispatch rule chooses."""
         return self.layout.invokers if self.choose_invoker else 1
 
     @property
     def wait(self) -> int:
-        """Number of WAIT; DROP follows."""
+        """The number of the action WAIT; DROP is the next one."""
         return self.layout.configs * self.targets
 
     @property
     def actions(self) -> int:
-        """Configurations (on each invoker), WAIT and DROP."""
+        """Number of actions: configurations (on each invoker), WAIT and DROP."""
         return self.wait + 2
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Of the parts of an observation."""
+        """Length of every flat part of an observation."""
         return self.layout.sizes
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Time that passed, and the terms of the reward."""
+        """Figures that a step reports: the time that passed, and the terms of the reward."""
         return (
             Column("elapsed_ms"),
             Column("hits", int, term=True),
@@ -66,11 +66,11 @@ class ServerlessProcess(EveryActionTakesTime):
         )
 
     def reset(self, world: World, data: Any, key: jax.Array) -> State:
-        """The world at its first visit; nobody draws lots."""
+        """Return the world at its first visit; nothing is random, so `key` is unused."""
         return settle(world, initial_state(world, self.places, self.logged))
 
     def step(self, world: World, data: Any, state: State, action: jax.Array, mask: jax.Array) -> tuple[State, Step]:
-        """Decide, and let events happen until the next visit. An illegal action counts as WAIT."""
+        """Take the action and process events until the next visit. An illegal action counts as WAIT."""
         known = (action >= 0) & (action < self.actions)
         illegal = ~(known & mask[jnp.clip(action, 0, self.actions - 1)])
         action = jnp.where(illegal, self.wait, action)
@@ -90,7 +90,7 @@ class ServerlessProcess(EveryActionTakesTime):
         return replace(state, tally=reported(tally)), done
 
     def observe(self, world: World, data: Any, state: State) -> tuple[dict[str, jax.Array], jax.Array]:
-        """(flat observation without the mask, mask). WAIT is always legal, DROP by option."""
+        """Return (flat observation without the mask, mask). WAIT is always legal, DROP if the option allows it."""
         site = site_of(world, state)
         view = observe(world, state, site)
         decision, score = self.base.act_now(data, view), self.base.scores(data, view)
@@ -99,7 +99,7 @@ class ServerlessProcess(EveryActionTakesTime):
         return parts, mask & (state.cursor >= 0)
 
     def clock(self, world: World, state: State) -> tuple[jax.Array, jax.Array]:
-        """(seconds since the world began, whether a queue needs more places)."""
+        """Return (seconds since the world began, whether a queue needs more places)."""
         return state.now.astype(float) / TICKS_PER_S, state.overflow
 
     def is_over(self, world: World, state: State) -> jax.Array:

@@ -1,4 +1,4 @@
-"""The Gymnasium faces of the serverless platform: one episode, and a native batch."""
+"""The Gymnasium interfaces of the serverless platform: one episode, and a native batch of episodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ServerlessGpuEnv(SchedulingEnv[ServerlessKind]):
     def __init__(
         self, bank: Bank, base: Base, options: ServerlessOptions | None = None, render_mode: str | None = None
     ) -> None:
-        """Present the worlds of `bank`; the observation shows what `base` would do."""
+        """Set up the environment on the worlds of `bank`; the observation shows what `base` would do."""
         super().__init__(ServerlessKind(bank, base, options or ServerlessOptions()), render_mode)
 
 
@@ -34,7 +34,7 @@ class ServerlessGpuVectorEnv(SchedulingVectorEnv[ServerlessKind]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
     ) -> None:
-        """Present `num_envs` lanes over the worlds of `bank`."""
+        """Set up `num_envs` lanes on the worlds of `bank`."""
         super().__init__(
             ServerlessKind(bank, base, options or ServerlessOptions()), num_envs, autoreset_mode, max_episode_steps
         )

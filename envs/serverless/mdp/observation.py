@@ -1,10 +1,10 @@
 """What a learner sees at a visit: every configuration, the queue, the other queues and the platform, as flat arrays.
 
-Nothing of the future is in it: no noise, no request to come. Values are scaled to about [-1, 1].
+An observation reveals nothing about the future: no noise, no later requests. Values are scaled to about [-1, 1].
 
-All but the base scheduler's opinion are facts of the profiles, of the workflows and of the moment, in a form that does
-not depend on how many functions, stages or invokers a platform has. They suffice to reproduce a scheduler that is not
-shown: ESG weighs what a configuration costs and takes against what later stages take at least.
+Apart from the base scheduler's preferences, the features describe the profiles, the workflows and the current state, in
+a form independent of the number of functions, stages or invokers. They suffice to reproduce a scheduler that is not
+shown: ESG, for example, compares a configuration's cost and time with the least that later stages need.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ LOG_JOBS, LOG_STAGES = 6.0, 3.0
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes of the parts: X configurations, I invokers, Q queues, vGPUs of the largest configuration."""
+    """Sizes of the observation's parts: X configurations, I invokers, Q queues, vGPUs of the largest configuration."""
 
     configs: int
     invokers: int
     queues: int
     vgpus: int
     choose_invoker: bool = False
-    """Invokers are told apart."""
+    """Whether actions choose an invoker, so that the observation describes each."""
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Length of every flat part; 0 where it is not shown."""
+        """Length of every flat part; 0 for a part that is not shown."""
         return {
             "configs": self.configs * len(CONFIG_FEATURES),
             "invokers": self.invokers * len(INVOKER_FEATURES) if self.choose_invoker else 0,
@@ -84,7 +84,7 @@ class Layout:
 def observation(
     layout: Layout, world: World, state: State, site: Site, view: View, decision: Decision, score: jax.Array
 ) -> dict[str, jax.Array]:
-    """Flat float32 arrays. `decision` and `score` [X] are the base scheduler's."""
+    """Return flat float32 arrays. `decision` and `score` [X] come from the base scheduler."""
     slo = jnp.maximum((view.slack + view.waited).astype(jnp.float32), 1.0)
     parts = {
         "configs": _configs(world, site, view, decision, score, slo),
@@ -108,7 +108,7 @@ def _configs(world: World, site: Site, view: View, decision: Decision, score: ja
     whole = jnp.maximum(world.cheapest_usd[site.queue].astype(jnp.float32), 1e-30)
     left = view.slack - world.latency_ticks[site.function] - _later(world, site)
     number, known = jnp.arange(batch.shape[0], dtype=jnp.int32), score > -jnp.inf
-    liked = jnp.where(known, score - jnp.max(score), -jnp.inf)  # only differences mean anything
+    liked = jnp.where(known, score - jnp.max(score), -jnp.inf)  # only differences between scores have a meaning
     columns = [
         view.legal,
         batch <= site.length.astype(jnp.float32),
@@ -129,7 +129,7 @@ def _configs(world: World, site: Site, view: View, decision: Decision, score: ja
 
 
 def _later(world: World, site: Site) -> jax.Array:
-    """Fewest ticks of the stages behind this one."""
+    """Return the fewest ticks that the stages after this one take."""
     return world.fastest_ticks[site.queue] - jnp.min(world.latency_ticks[site.function])
 
 
@@ -159,7 +159,7 @@ def _queue(layout: Layout, world: World, site: Site, view: View, decision: Decis
 
 
 def _cheapest(world: World, site: Site) -> jax.Array:
-    """Cheapest run of this stage over the cheapest way to the end; 1 where everything is free."""
+    """Return the cost of this stage's cheapest run over that of the cheapest way to the end; 1 if all is free."""
     levels = world.batches.shape[0]
     time = world.latency_ticks[site.function].astype(jnp.float32).reshape(levels, -1)
     price = world.usd_per_tick.astype(jnp.float32).reshape(levels, -1)
@@ -169,7 +169,7 @@ def _cheapest(world: World, site: Site) -> jax.Array:
 
 
 def _gains(world: World, site: Site) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """How the function scales: log time per request (batch), log time (vCPU, vGPU), at the least over at the most."""
+    """Return how the function scales: log ratios of time per request (batch) and time (vCPU, vGPU), least over most."""
     shape = (world.batches.shape[0], world.vcpus.shape[0], world.vgpus.shape[0])
     time = world.latency_ticks[site.function].astype(jnp.float32).reshape(shape)
     batches = world.batches[-1].astype(jnp.float32)

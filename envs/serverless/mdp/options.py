@@ -1,4 +1,4 @@
-"""Options of the serverless environments, and the process they stand for."""
+"""Options of the serverless environments, and the decision process that they define."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .observation import Layout
 
 @dataclass(frozen=True)
 class ServerlessOptions:
-    """How a serverless world is presented to a learner. Raises `InputError` for values that are not legal."""
+    """How a serverless world is presented to a learner. Raises `InputError` for illegal values."""
 
     choose_invoker: bool = False
-    """Actions name the invoker too; else it follows by the dispatch rule."""
+    """Actions choose the invoker too; otherwise the dispatch rule does."""
     drop: bool = True
-    """DROP is legal; else no request is ever given up."""
+    """DROP is legal; otherwise no request is ever dropped."""
     price_weight: float = 0.2
-    """Reward taken off for what a request costs at minimum configuration, averaged over the workflows."""
+    """Reward subtracted for the cost of a request at minimum configuration, averaged over the workflows."""
     illegal_action: IllegalAction = IllegalAction.NOOP
     """An illegal action counts as WAIT under `noop` and `penalty`."""
     illegal_penalty: float = 1.0
-    """Taken off the scaled reward of an illegal action under `penalty`."""
+    """Subtracted from the scaled reward of an illegal action under `penalty`."""
     reward_scale: float = 1.0
     """Rewards are divided by this."""
     log: bool = False
@@ -45,7 +45,7 @@ class ServerlessOptions:
         check_number("reward_scale", self.reward_scale, LEAST_SCALE, MOST)
 
     def process(self, bank: Bank, base: Base) -> ServerlessProcess:
-        """The decision process on the worlds of `bank`; `base` is whose opinion the observation shows."""
+        """Return the decision process on the worlds of `bank`; the observation shows the preferences of `base`."""
         first = bank.scenarios[0]
         most = max(_most_at_once(scenario) for scenario in bank.scenarios)
         return ServerlessProcess(
@@ -62,7 +62,7 @@ class ServerlessOptions:
 
 
 def reference_usd(bank: Bank) -> float:
-    """What a request costs at minimum configuration, mean over the workflows; 1 where everything is free."""
+    """Return the cost of a request at minimum configuration, averaged over the workflows; 1 if everything is free."""
     scenario = bank.scenarios[0]
     least, prices = scenario.grid, scenario.prices
     per_h = least.vcpus[0] * prices.usd_per_vcpu_h + least.vgpus[0] * prices.usd_per_vgpu_h
@@ -71,5 +71,5 @@ def reference_usd(bank: Bank) -> float:
 
 
 def _most_at_once(scenario: Any) -> int:
-    """A queue never holds more than all requests of its workflow."""
+    """Bound the jobs of a queue: it never holds more than all requests of its workflow."""
     return int(np.bincount(scenario.requests.workflow).max())

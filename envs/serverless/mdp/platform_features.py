@@ -1,4 +1,4 @@
-"""What a learner sees beside the queue at the cursor: the other queues, the platform as a whole, its invokers."""
+"""What a learner sees in addition to the queue at the cursor: the other queues, the whole platform, its invokers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..state import State, World
 
 OTHER_FEATURES = ("log length", "slack of the head over SLO", "waiting", "is at the cursor")
 PLATFORM_FEATURES = ("free vCPUs", "free vGPUs", "log jobs in queues", "running tasks over slots")
-"""Before the share of invokers with at least 1, 2, ... free vGPUs."""
+"""Features of the platform; the shares of invokers with at least 1, 2, ... free vGPUs follow them."""
 INVOKER_FEATURES = (
     "free vCPUs over the largest configuration's",
     "free vGPUs over the largest configuration's",
@@ -20,12 +20,12 @@ INVOKER_FEATURES = (
     "reading the head request's inputs there over SLO",
     "place in the function's walk",
 )
-"""Of every invoker, where actions name one."""
+"""Features of every invoker, shown if actions choose an invoker."""
 LOG_JOBS, CUT = 6.0, 2.0
 
 
 def others(world: World, state: State, site: Site) -> jax.Array:
-    """Every queue [Q, features]."""
+    """Return the features of every queue [Q, features]."""
     queues = state.queues
     slo = world.deadline_ticks[world.queue_workflow].astype(jnp.float32)
     slack = (queues.due - state.now).astype(jnp.float32)
@@ -39,7 +39,7 @@ def others(world: World, state: State, site: Site) -> jax.Array:
 
 
 def platform(vgpus: int, world: World, state: State) -> jax.Array:
-    """The platform as a whole [features + vgpus]."""
+    """Return the features of the whole platform [features + vgpus]."""
     free = state.invokers
     held = jnp.mean((state.tasks.end < jnp.iinfo(jnp.int32).max).astype(jnp.float32))
     head = [
@@ -53,7 +53,7 @@ def platform(vgpus: int, world: World, state: State) -> jax.Array:
 
 
 def invokers(world: World, state: State, site: Site, slo: jax.Array) -> jax.Array:
-    """Every invoker, as a place for the next task of the queue at the cursor [I, features]."""
+    """Return the features of every invoker as a place for the next task of the queue at the cursor [I, features]."""
     free, count = state.invokers, world.vcpu.shape[0]
     pieces = site.local[:, 0]  # of the head request
     elsewhere = jnp.max(jnp.where(jnp.eye(count, dtype=bool), 0, pieces[None]), axis=1)
@@ -73,10 +73,10 @@ def invokers(world: World, state: State, site: Site, slo: jax.Array) -> jax.Arra
 
 
 def cut(x: jax.Array) -> jax.Array:
-    """Between -2 and 2."""
+    """Clip to [-2, 2]."""
     return jnp.clip(x, -CUT, CUT)
 
 
 def _share(pieces: jax.Array) -> jax.Array:
-    """Part of all pieces that lies on each invoker; 0 where there are none."""
+    """Return each invoker's share of all pieces; 0 if there are no pieces."""
     return pieces / jnp.maximum(jnp.sum(pieces), 1)
