@@ -1,1 +1,1 @@
-"""Who decides: published schedulers as pure JAX policies."""
+"""Published schedulers as pure JAX policies."""

@@ -1,1 +1,1 @@
-"""List schedulers for the training cluster: an order, an admission, a placement."""
+"""List schedulers for the training cluster; each combines an order, an admission rule and a placement."""

@@ -1,7 +1,7 @@
-"""Admission: which active jobs run in the next round, decided from counts alone.
+"""Admission: which active jobs run in the next round, decided by counting GPUs only.
 
-An attempt to place a gang succeeds exactly if enough GPUs are free, whatever the placement, so who runs can be
-settled before where. All arrays are in scheduling order [A]: position 0 is the first job of the order.
+A gang can be placed exactly if enough GPUs are free, whichever the placement, so the jobs to run are chosen before
+their GPUs. All arrays are in scheduling order [A]: position 0 is the first job of the order.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ ALWAYS_FREE = -1
 
 @pytree
 class Admission:
-    """Who keeps running, who is placed anew, and when the GPUs of stopped gangs come free."""
+    """Which jobs keep their gangs, which are placed anew, and when the GPUs of stopped gangs become free."""
 
-    kept: jax.Array  # [A] bool, keeps its gang
-    placed: jax.Array  # [A] bool, gets a gang
-    released_at: jax.Array  # [A] int32, position of the job for which a gang was stopped; A where it is kept
+    kept: jax.Array  # [A] bool, the job keeps its gang
+    placed: jax.Array  # [A] bool, the job gets a new gang
+    released_at: jax.Array  # [A] int32, position of the job for which the gang was stopped; A if it is kept
 
 
 @pytree
 class _Walk:
     position: jax.Array  # [] int32, next position to look at
     free: jax.Array  # [] int32 GPUs
-    cut: jax.Array  # [] int32, gangs at or behind it have been stopped
+    cut: jax.Array  # [] int32, gangs at or after this position have been stopped
     stop: jax.Array  # [] bool
     placed: jax.Array  # [A] bool
     released_at: jax.Array  # [A] int32
@@ -38,10 +38,10 @@ class _Walk:
 def admit(
     demand: jax.Array, running: jax.Array, gpus: int | jax.Array, sticky: jax.Array, backfill: jax.Array
 ) -> Admission:
-    """Admission for jobs of `demand` [A] (0 = no job) of which `running` [A] hold gangs, on `gpus` GPUs.
+    """Admit jobs of `demand` [A] (0 = no job), of which `running` [A] hold gangs, to `gpus` GPUs.
 
-    Without `backfill` the walk ends at the first job that cannot be placed; with it, that job is passed over.
-    With `sticky`, running gangs stay unless a job ahead of them needs their GPUs (last in the order first).
+    Without `backfill` the walk ends at the first job that cannot be placed; with it, the walk skips that job.
+    With `sticky`, a running gang stays unless a job ahead of it needs its GPUs; the last gang in the order goes first.
     """
     return lax.cond(sticky | backfill, _walk, _prefix, demand, running & sticky, gpus, backfill)
 

@@ -1,13 +1,13 @@
-"""Gittins index of attained service, from a histogram of the service that finished jobs needed.
+"""Gittins index of attained service, computed from a histogram of the service that finished jobs needed.
 
 For a job of age a, with X the service of finished jobs of the same app class and demand,
 
     G(a) = max over d > 0 of  P(X - a <= d | X > a) / E[min(X - a, d) | X > a]
 
 (Aalto, Ayesta, Righter 2009; used for GPU clusters by Tiresias, NSDI 2019). Service is counted in GPU-rounds
-on a grid of ages, exact for short jobs and geometric beyond. Where a cell has fewer than `MIN_FINISHED`
-finished jobs, or a job is older than all of them, the index is 1 / (age + 1), which orders jobs as `las-2d`
-does and is the index of a Pareto tail of exponent 1.
+on a grid of ages, which is exact for short jobs and geometric for longer ones. If a cell has fewer than
+`MIN_FINISHED` finished jobs, or a job is older than all of them, the index is 1 / (age + 1). It orders jobs as
+`las-2d` does and is the index of a Pareto tail of exponent 1.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ GRID = np.unique(np.concatenate([np.arange(1, 17), np.ceil(16 * 1.16 ** np.arang
 
 @pytree
 class History:
-    """Service of finished jobs per (class, demand) cell, in rounds; the last cell stands for unknown pairs."""
+    """Service of finished jobs per (class, demand) cell, in rounds; the last cell is for unknown pairs."""
 
     cell_class: jax.Array  # [K] int32
     cell_demand: jax.Array  # [K] int32
     finished: jax.Array  # [K, T] jobs that needed at most GRID[t] rounds
-    service: jax.Array  # [K, T] their rounds, summed
-    seen: jax.Array  # [] int32 finished jobs already counted
-    online: jax.Array  # [] bool, grow by the jobs that finish in the episode itself
+    service: jax.Array  # [K, T] sum of their rounds
+    seen: jax.Array  # [] int32 finished jobs counted so far
+    online: jax.Array  # [] bool, add the jobs that finish during the episode
 
 
 def gittins_index(view: View, history: History) -> jax.Array:
-    """Index per slot [A], completions per GPU-round."""
+    """Return the index of each slot [A], in completions per GPU-round."""
     cell, age = cell_of(history, view.app_class, view.demand), view.attained
     finished, service, edges = history.finished.T, history.service.T, jnp.asarray(GRID)
     real = partial(jnp.asarray, dtype=finished.dtype)
@@ -66,14 +66,14 @@ def gittins_index(view: View, history: History) -> jax.Array:
 
 
 def cell_of(history: History, app_class: jax.Array, demand: jax.Array) -> jax.Array:
-    """Cell of each (class, demand) pair [J]; the last, always empty cell where the pair is unknown."""
+    """Return the cell of each (class, demand) pair [J]; unknown pairs get the last cell, which is always empty."""
     match = (history.cell_class[None, :] == app_class[:, None]) & (history.cell_demand[None, :] == demand[:, None])
     cells = history.cell_class.shape[0]
     return jnp.min(jnp.where(match, jnp.arange(cells, dtype=jnp.int32)[None, :], cells - 1), axis=1)
 
 
 def empty_history(pairs: NDArray[np.int32], online: bool) -> History:
-    """A history without finished jobs for the (class, demand) rows of `pairs` [K-1, 2]."""
+    """Return a history without finished jobs for the (class, demand) rows of `pairs` [K-1, 2]."""
     cells = np.concatenate([pairs, [[-1, -1]]]).astype(np.int32)
     blank = jnp.zeros((len(cells), len(GRID)))
     return History(
@@ -87,7 +87,7 @@ def empty_history(pairs: NDArray[np.int32], online: bool) -> History:
 
 
 def add_finished(history: History, app_class: jax.Array, demand: jax.Array, rounds: jax.Array) -> History:
-    """History with finished jobs added: arrays [J] of class, demand and rounds scheduled (0: not finished)."""
+    """Add finished jobs to a history: arrays [J] of class, demand and rounds scheduled (0: not finished)."""
     cells, edges = history.finished.shape
     bucket = jnp.minimum(jnp.searchsorted(jnp.asarray(GRID), rounds, method="compare_all"), edges - 1)
     place = jnp.where(rounds > 0, cell_of(history, app_class, demand) * edges + bucket, -1)

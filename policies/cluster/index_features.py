@@ -1,6 +1,6 @@
-"""What the learned index sees of each job: facts of the view, scaled to about [-1, 1].
+"""What the learned index sees of each job: features of the view, scaled to about [-1, 1].
 
-Sizes enter as ratios to the cluster alone, so that weights learned on 64 GPUs mean the same on 256.
+Sizes are given only as ratios to the cluster's size, so that weights learned on 64 GPUs mean the same on 256.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ NAMES = (
     "one",
 )
 FEATURES = len(NAMES)
-"""F."""
+"""F, the number of features."""
 ONE_HOT = 4
-"""App classes that have a feature of their own."""
+"""Number of app classes that have their own feature."""
 AHEAD = 4
-"""Steps of the service histogram that a job is looked ahead."""
+"""Steps of the service histogram that the features look ahead."""
 
 
 def index_features(view: View, history: History, key: jax.Array) -> jax.Array:
-    """Features [A, F] float32 of every slot, 0 where it is empty; `key` [A] is the expert's, lower goes first."""
+    """Return the features [A, F] float32 of every slot, 0 for empty ones; `key` [A] is the expert's, lower is first."""
     slot = jnp.arange(view.demand.shape[0], dtype=jnp.int32)
     active = slot < view.count
     gpus, count = jnp.float32(view.owner.size), jnp.maximum(view.count, 1).astype(jnp.float32)
@@ -94,17 +94,17 @@ def index_features(view: View, history: History, key: jax.Array) -> jax.Array:
 
 
 def log_of_key(key: jax.Array) -> jax.Array:
-    """Logarithm [A] float32 of an expert's key: of `key + 1` where it is a cost, of the index where it is minus one."""
+    """Return an expert's key on a log scale [A] float32: log(cost + 1), or -log(index) for a negated index."""
     size = jnp.where(key < 0, -key, key + 1).astype(jnp.float32)
     log = jnp.log(jnp.maximum(size, 1e-12))
     return jnp.where(key < 0, -log, log)
 
 
 def outlook(view: View, history: History) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """What became of finished jobs of the same class and demand that got as old as each slot's [A].
+    """Predict from finished jobs of the same class and demand that reached at least each slot's age [A].
 
-    Mean rounds they still needed, and the shares that ended within the next, and the next `AHEAD`, steps of the
-    service histogram. Where too few are known: as many rounds as it has had, and 0.
+    Return the mean rounds that they still needed, and the shares that ended within the next step, and within the next
+    `AHEAD` steps, of the service histogram. If too few are known: the job's age in rounds + 1, and 0.
     """
     cell, last = cell_of(history, view.app_class, view.demand), len(GRID) - 1
     step = jnp.searchsorted(jnp.asarray(GRID), view.attained, side="right")  # the first edge beyond its age
@@ -124,7 +124,7 @@ def outlook(view: View, history: History) -> tuple[jax.Array, jax.Array, jax.Arr
 
 
 def gang_slowdown(view: View) -> jax.Array:
-    """Slowdown [A] of each running gang by the profile, locality penalty included; 1 where a job does not run."""
+    """Return each running gang's slowdown [A] by the profile, with the locality penalty; 1 if a job does not run."""
     slots, (nodes, places) = view.demand.shape[0], view.owner.shape
     holder = jnp.where(view.owner == FREE, slots, view.owner)
     app_class = view.app_class.at[holder].get(mode="fill", fill_value=0)
@@ -138,9 +138,9 @@ def gang_slowdown(view: View) -> jax.Array:
 
 
 def best_slowdown(view: View) -> jax.Array:
-    """Least slowdown [A] by the profile that each job could have on an empty cluster, were distance no matter.
+    """Return the least slowdown [A] by the profile that each job could have on an empty cluster, ignoring distance.
 
-    Gangs wider than a node pay the penalty anyway; a gang that is not is compared with its fastest GPUs anywhere.
+    A gang wider than a node always pays the penalty; for a narrower gang it is that of the fastest GPUs anywhere.
     """
     value = view.profile.value  # [C, V]
     steps = jnp.arange(value.shape[1], dtype=jnp.int32)

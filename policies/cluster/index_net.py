@@ -1,10 +1,10 @@
-"""The learned index: an expert's order whose keys a small network scales up or down, and a say in what moves.
+"""The learned index: a small network scales the keys of an expert's order, and decides which gangs may move.
 
     key of a job = the expert's key x exp(u),    (u, k) = W2 tanh(W1 x + b1) + b2,    x its features
 
-so that u > 0 means "later"; a job that goes on keeps its gang if k > `KEEP`, instead of being placed anew with the
-rest, which may be on faster GPUs but costs a restart. The last layer of an untrained network is zero: it *is* the
-expert, to the last bit.
+so that u > 0 means "later". A job that continues to run keeps its gang if k > `KEEP`; otherwise it is placed anew with
+the others, perhaps on faster GPUs but at the cost of a restart. The last layer of an untrained network is zero, so that
+it behaves exactly as the expert.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .list_policy import ListPolicy
 from .list_program import ListData, list_program
 
 HIDDEN = 8
-"""H."""
+"""H, the number of hidden units."""
 OUTPUTS = 2
-"""u and k."""
+"""Number of outputs: u and k."""
 MOST = 20.0
 """Bound on |u| and |k|."""
 KEEP = 0.1
@@ -41,16 +41,16 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 
 def learned_index(weights: Any, view: View, history: History, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The expert's `key` [A] scaled by the network, lower goes first, and the gangs that stay where they are [A]."""
+    """Return the expert's `key` [A] scaled by the network, lower goes first, and which jobs keep their gangs [A]."""
     hidden = jnp.tanh(layer(index_features(view, history, key), weights["w1"], weights["b1"]))
     u, keep = jnp.clip(layer(hidden, weights["w2"], weights["b2"]), -MOST, MOST).T
-    # An index that the expert negates shrinks where a cost grows. Costs are whole rounds, so that + 1 loses nothing.
+    # A negated index shrinks where a cost grows. Costs are whole rounds, so that adding 1 loses no precision.
     key = jnp.where(key < 0, key * jnp.exp(-u).astype(key.dtype), (key + 1) * jnp.exp(u).astype(key.dtype))
     return key, keep > KEEP
 
 
 def layer(x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
-    """One layer [A, H] of x [A, F], term by term: XLA does not compile a product of matrices into an episode."""
+    """Compute one layer [A, H] of x [A, F] term by term: XLA does not compile a matrix product into an episode."""
     total = jnp.broadcast_to(bias, (x.shape[0], bias.shape[0]))
     for feature in range(x.shape[1]):
         total = total + x[:, feature, None] * weight[None, feature]
@@ -58,7 +58,7 @@ def layer(x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
 
 
 def untrained(seed: int, hidden: int = HIDDEN) -> dict[str, NDArray[np.float32]]:
-    """Weights that leave the expert as it is."""
+    """Return weights with which the learned index behaves as its expert."""
     lots = np.random.default_rng(seed)
     return {
         "w1": (lots.standard_normal((FEATURES, hidden)) / np.sqrt(FEATURES)).astype(np.float32),
@@ -69,7 +69,7 @@ def untrained(seed: int, hidden: int = HIDDEN) -> dict[str, NDArray[np.float32]]
 
 
 def check_weights(weights: Weights) -> dict[str, NDArray[np.float32]]:
-    """The weights as float32 arrays. Raises `InputError` where they are not those of an index network."""
+    """Return the weights as float32 arrays. Raises `InputError` if they are not those of an index network."""
     legal = f"w1 [{FEATURES}, H], b1 [H], w2 [H, {OUTPUTS}], b2 [{OUTPUTS}]"
     if not isinstance(weights, Mapping) or set(weights) != {"w1", "b1", "w2", "b2"}:
         found = ", ".join(map(str, weights)) if isinstance(weights, Mapping) else type(weights).__name__
@@ -104,17 +104,17 @@ class LearnedIndex:
 
     @property
     def name(self) -> str:
-        """What the rows of a result call it."""
+        """Name of the policy in the rows of a result."""
         return self.label or f"index({self.expert.name})"
 
     @property
     def information(self) -> Information:
-        """As its expert."""
+        """The information that the expert uses."""
         return self.expert.information
 
     @property
     def clairvoyant(self) -> bool:
-        """False."""
+        """Always False."""
         return False
 
     @property
@@ -123,10 +123,10 @@ class LearnedIndex:
         return list_program(self.expert.orders, self.expert.placements, learned_index)
 
     def bind(self, bank: Bank) -> ListData:
-        """The expert's data, and the weights."""
+        """Return the expert's data together with the weights."""
         return self.rebind(self.expert.bind(bank), self.weights)
 
     @staticmethod
     def rebind(data: ListData, weights: Weights) -> ListData:
-        """Bound data with other weights (the history of a bank is costly to count again)."""
+        """Return bound data with other weights, which avoids counting the history of a bank again."""
         return replace(data, weights={name: jnp.asarray(value) for name, value in weights.items()})

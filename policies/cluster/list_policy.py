@@ -24,9 +24,9 @@ CELL_STEP = 16
 
 @dataclass(frozen=True)
 class ListPolicy:
-    """A list scheduler: an order, a placement, two habits.
+    """A list scheduler: an order, a placement, and the switches `sticky` and `backfill`.
 
-    `orders` and `placements` are the switches of its program.
+    Its program can switch among all of `orders` and `placements`.
     """
 
     order: Order
@@ -44,12 +44,12 @@ class ListPolicy:
 
     @property
     def information(self) -> Information:
-        """What the order needs."""
+        """The information that the order needs."""
         return self.order.information
 
     @property
     def clairvoyant(self) -> bool:
-        """Whether it uses true remaining work."""
+        """Whether the policy uses true remaining work."""
         return self.information is Information.CLAIRVOYANT
 
     @property
@@ -58,7 +58,7 @@ class ListPolicy:
         return list_program(self.orders, self.placements)
 
     def bind(self, bank: Bank) -> ListData:
-        """Switch positions, and the service history of the bank."""
+        """Return the settings of the program's switches, and the service history of the bank."""
         return ListData(
             order=jnp.int32(self.orders.index(self.order)),
             placement=jnp.int32(self.placements.index(self.placement)),
@@ -69,9 +69,9 @@ class ListPolicy:
 
 
 def bank_history(bank: Bank) -> History:
-    """Service that the train bank's jobs need on median GPUs, the penalty of gangs wider than a node included.
+    """Return the service that the train bank's jobs need on median GPUs; gangs wider than a node pay the penalty.
 
-    Without a train bank: an empty history that grows by the jobs that finish in the episode.
+    Without a train bank the history is empty and grows by the jobs that finish in the episode.
     """
     scenario = bank.scenarios[0]
     known = bank.history or scenario.jobs

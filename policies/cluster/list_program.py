@@ -1,8 +1,8 @@
 """The round's plan of every ORDER+PLACEMENT[+sticky][+backfill] policy: order, admit, place.
 
-One program serves all of them: order and placement are switches, sticky and backfill are conditions, all of
-them array arguments, so that a new combination costs no compilation. A learned rule changes the keys of an order
-and says which gangs stay where they are; its weights are array arguments too.
+One program serves all of them. Order, placement, sticky and backfill are array arguments, so that a new combination
+needs no compilation. A learned rule changes the keys of an order and decides which gangs stay where they are; its
+weights are array arguments too.
 """
 
 from __future__ import annotations
@@ -27,54 +27,54 @@ from .orders import Order
 from .placements import Placement
 
 PICKS_UNROLL = 8
-"""Steps of the admission scan that are compiled as one."""
+"""Number of steps of the admission scan that are unrolled into one."""
 
 
 Learned = Callable[[Any, View, History, jax.Array], tuple[jax.Array, jax.Array]]
-"""(weights, view, history, key of the order [A]) -> the key to go by [A], lower goes first; gangs to keep [A] bool."""
+"""(weights, view, history, key of the order [A]) -> the key to use [A], lower goes first; gangs to keep [A] bool."""
 
 
 @pytree
 class ListData:
-    """A bound policy."""
+    """The data of a policy that is bound to a bank."""
 
     order: jax.Array  # [] int32 index into the orders
     placement: jax.Array  # [] int32 index into the placements
     sticky: jax.Array  # [] bool
     backfill: jax.Array  # [] bool
     history: History
-    weights: Any = None  # of a `Learned` rule, where the program has one
+    weights: Any = None  # of the `Learned` rule, if the program has one
 
 
 @pytree
 class ListMemory:
-    """What one round hands to the next: the order it used, and the service history."""
+    """What one round passes to the next: the order that it used, and the service history."""
 
     sequence: jax.Array  # [A] int32 slots
     history: History
-    keep: jax.Array | None = None  # [A] bool, in slots: who keeps its gang if it goes on, by a `Learned` rule
+    keep: jax.Array | None = None  # [A] bool, in slots: jobs that keep their gangs if they run on, by a `Learned` rule
 
 
 @lru_cache
 def list_program(
     orders: tuple[Order, ...], placements: tuple[Placement, ...], learned: Learned | None = None
 ) -> BaseProgram:
-    """The program of list policies over these orders and placements; equal arguments give the same object."""
+    """Return the program of list policies over these orders and placements; equal arguments give the same object."""
     class_first = tuple(p.class_first for p in placements)
     random = tuple(p.random for p in placements)
 
     def act(data: ListData, view: View, memory: ListMemory, key: jax.Array) -> tuple[jax.Array, ListMemory]:
-        """Owner [N, P] of every GPU for the coming round."""
+        """Return the owner [N, P] of every GPU for the next round, and the memory."""
         now = order(data, view, memory)
         known = ~view.changed & jnp.all(now.sequence == memory.sequence) & ~jnp.asarray(random)[data.placement]
-        # Admission and deterministic placement depend on the order and the running set alone: the same jobs in
-        # the same order get the same plan, and for sticky policies a plan is its own successor. Of learned ones
-        # this is the rule: as long as the order stands, nothing moves.
+        # Admission and deterministic placement depend only on the order and the running set: the same jobs in the
+        # same order get the same plan, and a sticky policy repeats its last plan. For learned policies we define it
+        # this way: while the order stays the same, no gang moves.
         empty = jnp.full_like(view.owner, FREE)
         return lax.cond(known, lambda *_: view.owner, complete, data, view, now, key, empty), now
 
     def order(data: ListData, view: View, memory: ListMemory) -> ListMemory:
-        """What is remembered of this round: the scheduling order and the service history."""
+        """Return the memory of this round: the scheduling order and the service history."""
         history = _update_history(data, view, memory)
         if learned is None:
             return ListMemory(_sequence(orders, data, view, history, memory.sequence), history)
@@ -82,7 +82,7 @@ def list_program(
         return ListMemory(_sorted(view, key, memory.sequence), history, keep)
 
     def complete(data: ListData, view: View, memory: ListMemory, key: jax.Array, plan: jax.Array) -> jax.Array:
-        """The plan [N, P] with everything placed that this policy would add to it."""
+        """Return the plan [N, P] with all gangs added that this policy would add."""
         sequence = memory.sequence
         mine, intact = _beside(plan, view)
         demand, running = jnp.where(mine, view.demand, 0)[sequence], (view.running & intact)[sequence]
@@ -97,7 +97,7 @@ def list_program(
 
 
 def _picks(data: ListData, demand: jax.Array, free: jax.Array) -> jax.Array:
-    """Jobs [W] that admission would take from a queue of `demand` [W], gangs that run not considered."""
+    """Return the jobs [W] that admission would take from a queue of `demand` [W], ignoring running gangs."""
 
     def look(left: tuple[jax.Array, jax.Array], n: jax.Array) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
         free, going_on = left
@@ -108,7 +108,7 @@ def _picks(data: ListData, demand: jax.Array, free: jax.Array) -> jax.Array:
 
 
 def _beside(plan: jax.Array, view: View) -> tuple[jax.Array, jax.Array]:
-    """Slots [A] that the plan has not placed, and those whose present gang it leaves untouched."""
+    """Return the slots [A] that the plan has not placed, and the slots whose current gang it leaves untouched."""
     slots = view.demand.shape[0]
     planned = jnp.where(plan == FREE, slots, plan).ravel()
     unplaced = add(jnp.zeros(slots, jnp.int32), planned, jnp.ones_like(planned)) == 0
@@ -122,7 +122,7 @@ def _start(data: ListData, slots: int) -> ListMemory:
 
 
 def _grow(memory: ListMemory, slots: int) -> ListMemory:
-    # New arrivals make the next round sort anew, so that the old sequence is not needed.
+    # New arrivals force the next round to sort again, so the old sequence is not needed.
     keep = None if memory.keep is None else jnp.zeros(slots, bool)
     return ListMemory(sequence=jnp.zeros(slots, jnp.int32), history=memory.history, keep=keep)
 
@@ -137,7 +137,7 @@ def _update_history(data: ListData, view: View, memory: ListMemory) -> History:
 
 
 def _keeping(admission: Admission, keep: jax.Array) -> Admission:
-    """The same jobs run, and those of `keep` [A] that would be placed anew stay where they are."""
+    """Admit the same jobs, but let those in `keep` [A] that would be placed anew stay where they are."""
     stay = admission.placed & keep
     return replace(admission, kept=admission.kept | stay, placed=admission.placed & ~stay)
 
@@ -145,7 +145,7 @@ def _keeping(admission: Admission, keep: jax.Array) -> Admission:
 def _sequence(
     orders: tuple[Order, ...], data: ListData, view: View, history: History, previous: jax.Array
 ) -> jax.Array:
-    """Slots in the order's sequence [A]."""
+    """Return the slots in scheduling order [A]."""
     slot = jnp.arange(view.demand.shape[0], dtype=jnp.int32)
     by_arrival = jnp.asarray([order.fixed for order in orders])[data.order] & ~jnp.any(view.promoted)
     return lax.cond(by_arrival, lambda: slot, lambda: _sorted(view, _key(orders, data, view, history), previous))
@@ -156,10 +156,10 @@ def _key(orders: tuple[Order, ...], data: ListData, view: View, history: History
 
 
 def _sorted(view: View, key: jax.Array, previous: jax.Array) -> jax.Array:
-    """Slots in scheduling order [A]: promoted jobs, then by key, ties by arrival; empty slots last."""
+    """Sort the slots into scheduling order [A]: promoted jobs, then by key, ties by arrival; empty slots last."""
     slot = jnp.arange(view.demand.shape[0], dtype=jnp.int32)
     group = jnp.where(slot >= view.count, 2, jnp.where(view.promoted, 0, 1)).astype(jnp.int32)
-    # Sorting is what a round spends most on, and often yesterday's order still stands.
+    # Sorting is the most expensive part of a round, and often the previous order is still correct.
     stands = ~view.changed & _ascending(group[previous], key[previous], previous)
     return lax.cond(stands, lambda: previous, lambda: sequence_of(group, key))
 
@@ -181,7 +181,7 @@ def _place(
     plan: jax.Array,
     key: jax.Array,
 ) -> jax.Array:
-    """Place the admitted jobs one after the other on what `plan` leaves free at their turn."""
+    """Place the admitted jobs one after the other on the GPUs that are free at their turn."""
     capacity = sequence.shape[0]
     position = jnp.arange(capacity, dtype=jnp.int32)
     position_of = put(jnp.zeros(capacity, jnp.int32), sequence, position)
@@ -189,7 +189,7 @@ def _place(
     held = view.owner != FREE
     holder = position_of[jnp.where(held, view.owner, 0)]
     keeps = held & admission.kept[holder]
-    # Class-first placements see every stopped gang's GPUs at once; the others only those stopped by their turn.
+    # Class-first placements see the GPUs of all stopped gangs at once; others only of gangs stopped by their turn.
     released = jnp.where(held & ~by_class, admission.released_at[holder], ALWAYS_FREE)
 
     group = jnp.where(by_class, view.app_class[sequence], 0)

@@ -1,4 +1,4 @@
-"""Orders: who is next. Each maps a view to one key per slot [A]; lower goes first, ties by arrival then id."""
+"""Orders: which job is next. Each maps a view to one key per slot [A]; lower goes first, ties by arrival, then id."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ Key = Callable[[View, History], jax.Array]
 
 @dataclass(frozen=True)
 class Order:
-    """A catalog entry: the key, what it needs to know, and where it comes from."""
+    """A catalog entry: the key, the information it needs, and its source."""
 
     name: str
     key: Key
     information: Information
     source: str
     fixed: bool = False
-    """The key never changes while a job is active (lets the plan be kept between rounds)."""
+    """The key never changes while a job is active, so that no sorting is needed."""
 
 
 def fifo(view: View, history: History) -> jax.Array:
-    """First in, first out: slots already stand in arrival order."""
+    """First in, first out: slots are already in arrival order."""
     return jnp.zeros_like(view.remaining_s)
 
 
 def las(view: View, history: History) -> jax.Array:
-    """Least attained service, in seconds of being scheduled."""
+    """Least attained service first, counted in scheduled rounds."""
     return view.attained.astype(view.remaining_s.dtype)
 
 
 def las_2d(view: View, history: History) -> jax.Array:
-    """Least attained service in GPU-seconds (Tiresias's two-dimensional service)."""
+    """Least attained service first, counted in GPU-rounds (Tiresias's two-dimensional service)."""
     return (view.attained * view.demand).astype(view.remaining_s.dtype)
 
 
 def gittins(view: View, history: History) -> jax.Array:
-    """Highest Gittins index of attained GPU-seconds first."""
+    """Highest Gittins index of attained service first."""
     return -gittins_index(view, history)
 
 
@@ -63,7 +63,7 @@ def srsf(view: View, history: History) -> jax.Array:
 
 
 def sqrt(view: View, history: History) -> jax.Array:
-    """Shortest remaining time, weighted by the root of demand: between SRTF and SRSF."""
+    """Shortest remaining time first, weighted by the square root of demand: between SRTF and SRSF."""
     return view.remaining_s * jnp.sqrt(view.demand.astype(view.remaining_s.dtype))
 
 

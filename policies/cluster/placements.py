@@ -1,4 +1,4 @@
-"""Placements: on which GPUs. Each maps (view of one job, free GPUs) to a gang; the rules are in envs.cluster."""
+"""Placements: which GPUs a job gets. Each maps (one job, free GPUs) to a gang; the rules are in envs.cluster."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ Place = Callable[[Profile, jax.Array, jax.Array, jax.Array, jax.Array], jax.Arra
 
 @dataclass(frozen=True)
 class Placement:
-    """A catalog entry: the rule, how it wants its jobs handed over, and where it comes from."""
+    """A catalog entry: the rule, the order in which it places jobs, and its source."""
 
     name: str
     place: Place
     source: str
     class_first: bool = False
-    """Admitted jobs are placed class A first, then in order; otherwise in order."""
+    """Admitted jobs are placed class A first, and in order within a class; otherwise in order."""
     random: bool = False
-    """Uses its key, so that the same jobs get new gangs every round."""
+    """The rule uses its random key, so that the same jobs get new gangs every round."""
 
 
 def packed(profile: Profile, app_class: jax.Array, free: jax.Array, demand: jax.Array, key: jax.Array) -> jax.Array:
-    """As few nodes as possible."""
+    """Use as few nodes as possible."""
     return allocation.packed(free, demand)
 
 
 def pm_first(profile: Profile, app_class: jax.Array, free: jax.Array, demand: jax.Array, key: jax.Array) -> jax.Array:
-    """The fastest bins, wherever they are."""
+    """Use the GPUs of the fastest bins, on any node."""
     return allocation.pm_first(profile, app_class, free, demand)
 
 
 def pal(profile: Profile, app_class: jax.Array, free: jax.Array, demand: jax.Array, key: jax.Array) -> jax.Array:
-    """The cheapest cell of the locality x variability matrix."""
+    """Use the cheapest cell of the locality x variability matrix."""
     return allocation.pal(profile, app_class, free, demand)
 
 
 def random(profile: Profile, app_class: jax.Array, free: jax.Array, demand: jax.Array, key: jax.Array) -> jax.Array:
-    """A uniform sample of the free GPUs."""
+    """Use a uniform random sample of the free GPUs."""
     lot = jax.random.bits(key, (free.size,)) >> 2
     gpus = allocation.take_first(free.reshape(-1, 1), lot.astype(jnp.int32), demand)
     return gpus.reshape(free.shape)

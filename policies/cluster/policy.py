@@ -1,4 +1,4 @@
-"""What a cluster scheduling policy is: a name, what it may know, a host-side `bind` and a pure program."""
+"""The interface of a cluster scheduling policy: a name, the information it uses, a host-side `bind`, a pure program."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from ..information import Information
 
 
 class Policy(Protocol):
-    """A scheduler. Policies that share a `program` share its compilation; their data are its arguments."""
+    """A scheduler. Policies with the same `program` share its compilation; their data are its arguments."""
 
     @property
     def name(self) -> str:
-        """What the rows of a result call it."""
+        """Name of the policy in the rows of a result."""
         ...
 
     @property
     def information(self) -> Information:
-        """What the view must show it."""
+        """The information that the view must show to the policy."""
         ...
 
     @property
     def program(self) -> Program:
-        """Pure JAX: start and act."""
+        """The pure JAX functions of the policy, such as start and act."""
         ...
 
     def bind(self, bank: Bank) -> Any:
-        """Host side, once per bank: a pytree of arrays that the program gets as `data`."""
+        """Return a pytree of arrays that the program gets as `data`; called on the host, once per bank."""
         ...

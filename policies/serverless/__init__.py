@@ -1,1 +1,1 @@
-"""Schedulers of the serverless platform: what all of them know, and the catalog."""
+"""Schedulers of the serverless platform, their shared tables, and the catalog."""

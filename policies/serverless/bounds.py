@@ -1,4 +1,4 @@
-"""What a request costs at least: the oracle, which meets no queue, no noise and no transfer."""
+"""A lower bound on a request's cost: the oracle, which has no queues, no noise and no transfers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .tables import SECONDS_PER_TICK
 
 
 def oracle_usd(scenario: ServerlessScenario) -> Floats:
-    """Least cost in USD of a request of each workflow [A] that is in time (spec e.6); NaN where none can be.
+    """Return the least cost in USD of a request of each workflow [A] that meets its SLO (spec e.6); NaN if none can.
 
-    For a pipeline: the cheapest path of all stages within the SLO, full batches at will (ESG's search with K = 1 over
-    the whole chain). For others, less tight: the sum of the cheapest configurations, each fast enough by itself.
+    For a pipeline: the cheapest path of all stages within the SLO, any batch allowed (ESG's search with K = 1 over
+    the whole chain). For other workflows, less tight: the sum of each stage's cheapest configuration within the SLO.
     """
     time, grid, prices = latency_ticks(scenario), scenario.grid, scenario.prices
     shares = (grid.batch, grid.vcpu, grid.vgpu)
@@ -38,6 +38,6 @@ def oracle_usd(scenario: ServerlessScenario) -> Floats:
 
 
 def oracle_usd_per_request(scenario: ServerlessScenario) -> float:
-    """Mean of `oracle_usd` over the counted requests of a scenario."""
+    """Average `oracle_usd` over the counted requests of a scenario."""
     requests = scenario.requests
     return float(oracle_usd(scenario)[requests.workflow[requests.counted]].mean())

@@ -1,10 +1,10 @@
 """Cost of a job under each configuration, in whole cost units, so that sums are exact and compare exactly.
 
-A job bears 1/b of its batch: cost = execution seconds * (c * price of a vCPU-second + g * price of a vGPU-second) / b.
-Sums of floats depend on their order in the last bit, and 32 bits round them; then a search, a table and a brute force
-disagree about ties. So costs are whole numbers of a unit of 2**-k USD, the smallest k that keeps every path of
-a workflow below `NO_PATH`: a 32-bit sum is exact in any order and on any device. For the published profiles and prices
-a unit is some 4e-12 USD: rounding moves the cost of the cheapest configuration by less than one part in a million.
+A job pays 1/b of its batch: cost = execution seconds * (c * price of a vCPU-second + g * price of a vGPU-second) / b.
+The last bit of a sum of floats depends on its order, and 32 bits round it, so a search, a table and a brute force would
+break ties differently. Costs are therefore whole multiples of a power of two in USD, the finest that keeps every path
+of a workflow below `NO_PATH`: a 32-bit sum is exact in any order and on any device. For the published profiles and
+prices a unit is about 4e-12 USD, and rounding changes the cheapest configuration's cost by less than 1e-6 of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class UnitCosts:
     """Costs of jobs in whole units."""
 
     cost: Ints
-    """Units, the shape of what they were made from."""
+    """Costs in units, in the shape of the costs in USD."""
     unit_usd: float
     """USD per unit."""
 
@@ -35,14 +35,14 @@ class UnitCosts:
 def job_cost_usd(
     seconds: ArrayLike, batch: Ints, vcpu: Ints, vgpu: Ints, usd_per_vcpu_h: float, usd_per_vgpu_h: float
 ) -> Floats:
-    """Cost of one job [F, X] of a batch that runs `seconds` [F, X] with configurations (batch, vcpu, vgpu) [X]."""
+    """Return one job's cost [F, X] in a batch that runs `seconds` [F, X], by configurations (batch, vcpu, vgpu) [X]."""
     usd_per_s = (vcpu * usd_per_vcpu_h + vgpu * usd_per_vgpu_h) / SECONDS_PER_HOUR
     cost: Floats = np.asarray(seconds, np.float64) * (usd_per_s / batch)
     return cost
 
 
 def in_units(usd: ArrayLike, stages: int) -> UnitCosts:
-    """Costs in whole units, such that `stages` of them sum to less than `NO_PATH`."""
+    """Convert costs to whole units, such that `stages` of them sum to less than `NO_PATH`."""
     usd = np.asarray(usd, np.float64)
     most = float(usd.max(initial=0.0)) * stages
     exponent = math.frexp(most / (NO_PATH - stages))[1] if most > 0 else 0

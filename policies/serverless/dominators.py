@@ -1,8 +1,8 @@
 """Dominators of a workflow, and its reduction to a chain of stages and parallel regions.
 
-Stages are numbered in a topological order: every edge (u, v) has u < v, stage 0 is the one entry, the last stage
-the one exit. Stage u dominates v if every path from the entry to v goes through u. The dominators of the exit are the
-chain that every request walks; what lies between two of them is a region, and is reduced in the same way.
+Stages are numbered in a topological order: every edge (u, v) has u < v, stage 0 is the only entry and the last stage
+the only exit. Stage u dominates v if every path from the entry to v goes through u. The dominators of the exit form the
+chain that every request passes. The stages between two of them are a region, which is reduced in the same way.
 
 The idea is ESG's ("dominator-based SLO distribution", HPDC'24); the reduction is a reconstruction (spec d.2).
 """
@@ -36,9 +36,9 @@ Chain = tuple[int | Parallel | Tangle, ...]
 
 
 def dominators(stages: Collection[int], edges: Iterable[Edge]) -> dict[int, frozenset[int]]:
-    """Dominators of every stage, itself among them. The lowest stage is the entry; each other one has an edge into it.
+    """Return the dominators of every stage, itself included. All stages but the lowest, the entry, have predecessors.
 
-    dom(v) = {v} + the intersection of dom(u) over the edges (u, v), which one pass in topological order solves.
+    dom(v) = {v} + the intersection of dom(u) over the edges (u, v); one pass in topological order computes it.
     """
     into: dict[int, list[int]] = {stage: [] for stage in sorted(stages)}
     for u, v in edges:
@@ -51,22 +51,22 @@ def dominators(stages: Collection[int], edges: Iterable[Edge]) -> dict[int, froz
 
 
 def dominator_tree(stages: Collection[int], edges: Iterable[Edge]) -> dict[int, int]:
-    """Parent of every stage but the entry: its closest dominator, the one that all its other dominators dominate."""
+    """Return the parent of every stage but the entry: its closest dominator, which all its others dominate."""
     found = dominators(stages, edges)
     return {stage: max(above - {stage}) for stage, above in found.items() if len(above) > 1}
 
 
 def reduce_workflow(stages: int, edges: Iterable[Edge]) -> Chain:
-    """Workflow of `stages` stages as one chain."""
+    """Reduce a workflow of `stages` stages to one chain."""
     source, sink = -1, stages
     return _chain(range(stages), source, sink, [(source, 0), *edges, (stages - 1, sink)])
 
 
 def _chain(inner: Collection[int], source: int, sink: int, edges: Iterable[Edge]) -> Chain:
-    """The stages `inner`, which all lie on paths from `source` to `sink`, as a chain.
+    """Reduce the stages `inner`, which all lie on paths from `source` to `sink`, to a chain.
 
-    Every such path meets the dominators of the sink in their order, so the stages between two neighbours of them are
-    those numbered between.
+    Every such path passes the sink's dominators in order, so the stages between two adjacent dominators are those with
+    numbers between theirs.
     """
     known = {*inner, source, sink}
     mine = [(u, v) for u, v in edges if u in known and v in known and (u, v) != (source, sink)]
@@ -83,7 +83,7 @@ def _chain(inner: Collection[int], source: int, sink: int, edges: Iterable[Edge]
 
 
 def _region(inner: list[int], fork: int, join: int, edges: list[Edge]) -> Chain:
-    """What lies between two neighbours of a chain: nothing, parallel branches, or a tangle."""
+    """Return the region between two adjacent stages of a chain: nothing, parallel branches, or a tangle."""
     if not inner:
         return ()
     branches = [_chain(part, fork, join, edges) for part in _components(inner, edges)]
@@ -94,7 +94,7 @@ def _region(inner: list[int], fork: int, join: int, edges: list[Edge]) -> Chain:
 
 
 def _components(inner: Collection[int], edges: Iterable[Edge]) -> list[list[int]]:
-    """Stages that hang together by the edges among `inner`, each part ascending, parts by their lowest stage."""
+    """Return the connected components of `inner`, each in ascending order, sorted by their lowest stage."""
     part = {stage: stage for stage in inner}
     for u, v in edges:
         if u in part and v in part:

@@ -1,12 +1,12 @@
-"""Exact suffix tables: the K cheapest completions of a group for every budget of time, looked up instead of searched.
+"""Exact suffix tables: the K cheapest completions of a group for every time budget, by look-up instead of search.
 
 For a queue (workflow, stage) and a level (batch of the first configuration), the K smallest costs of the paths through
 the group's later stages are a step function of the time they may take. Then
 
     cost of the k-th cheapest path that begins with x  =  cost[x] + step function_k(T* - time[x])
 
-and the list of first configurations is a sort. It is what ESG's search (`search`) finds, here for all T* at once, by
-merging the group's stages from its end (`skyband`). The tables are ours, not the paper's.
+and sorting gives the list of first configurations. The tables give what ESG's search (`search`) finds, but for all T*
+at once, by merging the group's stages from its end (`skyband`). They are our addition to the paper.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .paths import LaterBatch, legal_later
 from .skyband import ORIGIN, Points, Steps, merge, skyband, steps_of
 
 FAR = 2**31 - 1
-"""Time that pads the tables; no budget reaches it."""
+"""The time that pads the tables; no budget reaches it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SuffixTables:
     batch: Ints
     """Batch of a configuration [X]."""
     level: Ints
-    """Level of a configuration [X]: the place of its batch; 0 throughout where later batches are free."""
+    """Level of a configuration [X]: the index of its batch, or 0 for all if later batches are free."""
     step_time: Ints
     """Ticks [Q, B, M], ascending, padded with `FAR`."""
     step_cost: Ints
@@ -57,11 +57,11 @@ def suffix_tables(
     later_batch: LaterBatch = LaterBatch.LE_FIRST,
     longest: ArrayLike = FAR,
 ) -> SuffixTables:
-    """Tables of queues; `suffixes` [Q] are the functions of each queue's group from its own stage on.
+    """Make the tables of queues; `suffixes` [Q] are the functions of each queue's group from its own stage on.
 
-    Latencies `time` [F, X] are ticks, costs `cost` [F, X] units per job. `longest` [Q] or [] leaves out completions
-    of more ticks. To keep the tables small give each queue the largest T* it can meet, SLO * deadline of its group;
-    beyond that T* they are no longer exact.
+    Latencies `time` [F, X] are in ticks, costs `cost` [F, X] in units per job. Completions of more than `longest` ticks
+    ([Q] or []) are left out. To keep the tables small, pass each queue's largest possible T*, SLO * deadline of its
+    group; for a larger T* they are no longer exact.
     """
     batches = np.unique(batch) if later_batch is LaterBatch.LE_FIRST else np.array([batch.max()])
     limits = np.broadcast_to(np.minimum(np.asarray(longest, np.int64), FAR - 1), len(suffixes))
@@ -77,7 +77,7 @@ def suffix_tables(
 
 @dataclass(frozen=True)
 class _Completions:
-    """Skybands of suffixes at one level, each merged once."""
+    """Skybands of suffixes at one level; each is merged only once."""
 
     time: Ints
     cost: Ints
@@ -86,7 +86,7 @@ class _Completions:
     known: dict[tuple[tuple[int, ...], int], Points]
 
     def of(self, functions: tuple[int, ...], longest: int) -> Points:
-        """Paths through `functions`, none longer than `longest`."""
+        """Return the paths through `functions` that take at most `longest` ticks."""
         if not functions:
             return ORIGIN
         if (functions, longest) not in self.known:
@@ -97,7 +97,7 @@ class _Completions:
 
 
 def _stack(steps: list[list[Steps]]) -> tuple[Ints, Ints]:
-    """Step functions [Q][B] in two arrays, padded to the longest."""
+    """Stack step functions [Q][B] into two arrays, padded to the longest."""
     most = max(len(step.time) for row in steps for step in row)
     times = [[np.pad(step.time, (0, most - len(step.time)), constant_values=FAR) for step in row] for row in steps]
     costs = [[np.pad(s.cost, ((0, most - len(s.time)), (0, 0)), mode="edge") for s in row] for row in steps]
@@ -105,7 +105,7 @@ def _stack(steps: list[list[Steps]]) -> tuple[Ints, Ints]:
 
 
 def path_costs(tables: SuffixTables, queue: int, target: int, length: int) -> Ints:
-    """Costs [X, K] of the cheapest paths of at most `target` ticks by first configuration; `NO_PATH`: there is none."""
+    """Return the costs [X, K] of the cheapest paths within `target` ticks by first configuration, else `NO_PATH`."""
     left = target - tables.time[queue].astype(np.int64)
     at = np.sum(tables.step_time[queue, tables.level] <= left[:, None], axis=1)
     cost = tables.cost[queue][:, None] + tables.step_cost[queue, tables.level, at]
@@ -115,9 +115,9 @@ def path_costs(tables: SuffixTables, queue: int, target: int, length: int) -> In
 
 
 def first_configurations(tables: SuffixTables, queue: int, target: int, length: int, count: int) -> list[int]:
-    """The `count` cheapest first configurations, each by its best path, ties by number; fewer if there are fewer.
+    """Return at most `count` of the cheapest first configurations, each rated by its best path, ties by number.
 
-    `target` is T* in ticks, `length` the number of jobs that wait. K = 1 is enough for it.
+    `target` is T* in ticks, `length` the number of waiting jobs. Tables with K = 1 suffice.
     """
     best = path_costs(tables, queue, target, length)[:, 0]
     order = np.argsort(best, kind="stable")[:count]
@@ -125,9 +125,9 @@ def first_configurations(tables: SuffixTables, queue: int, target: int, length: 
 
 
 def first_of_paths(tables: SuffixTables, queue: int, target: int, length: int) -> list[int]:
-    """First configurations of the K cheapest paths, each once, as ESG lists them. Ties by number.
+    """Return the first configurations of the K cheapest paths, each once, as ESG lists them. Ties by number.
 
-    At most K of them, as paths may share their first configuration: a prefix of `first_configurations`.
+    There may be fewer than K, as paths can share their first configuration: a prefix of `first_configurations`.
     """
     cost = path_costs(tables, queue, target, length).ravel()
     k = tables.step_cost.shape[-1]

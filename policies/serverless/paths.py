@@ -1,13 +1,13 @@
-"""The space of paths that a queue's scheduler searches: one configuration for each stage of the group's suffix.
+"""The paths that a queue's scheduler searches: one configuration for each stage of the group's suffix.
 
-A path (x_1 .. x_n) takes the sum of its latencies and costs the sum of its costs per job. What is legal:
+The latency and the cost per job of a path (x_1 .. x_n) are the sums over its stages. Legal are:
 
 - stage 1: batch <= queue length (no waiting for a fuller batch),
 - later stages: batch <= that of stage 1 (`LaterBatch.LE_FIRST`: the batch travels together), or any (`FREE`).
 
-So the domain of the later stages depends on the batch of the first; each batch of the grid is a *level*.
-Latencies are whole ticks and costs whole units: sums are exact. The order of paths is (cost, x_1, x_2, ...), a total
-one: ties go to the lower configuration numbers.
+So the choices of the later stages depend on the batch of the first; each batch of the grid is a *level*.
+Latencies are whole ticks and costs whole units, so that sums are exact. Paths are totally ordered by (cost, x_1, x_2,
+...): ties go to the lower configuration numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LaterBatch(StrEnum):
 
 @dataclass(frozen=True)
 class PathSpace:
-    """Latency and cost of every configuration of n stages. Configurations are numbered alike in all of them."""
+    """Latency and cost of every configuration of n stages; all stages number configurations in the same way."""
 
     time: Ints
     """Ticks of a whole batch [n, X]."""
@@ -42,25 +42,25 @@ class PathSpace:
     """Batch of each configuration [X]."""
     later_batch: LaterBatch = LaterBatch.LE_FIRST
     pareto: bool = False
-    """Leave out configurations that another one of the same domain equals or beats in time and cost, for the first
-    stage among those of the same batch. The cheapest cost stays the same; the list of first configurations thins."""
+    """Leave out configurations that another legal one equals or beats in time and cost; in the first stage only one of
+    the same batch counts. The cheapest cost stays the same, but the list of first configurations gets shorter."""
 
     @property
     def batches(self) -> Ints:
-        """Batches of the grid, ascending: the levels [B]."""
+        """Batches of the grid in ascending order: the levels [B]."""
         found: Ints = np.unique(self.batch)
         return found
 
     def first(self, level: int) -> list[Config]:
-        """Configurations of stage 1 at a level, by time."""
+        """Return the configurations of stage 1 at a level, sorted by time."""
         return self._sorted(0, self.batch == self.batches[level])
 
     def later(self, stage: int, level: int) -> list[Config]:
-        """Configurations of a later stage when the first stage is at `level`, by time."""
+        """Return the configurations of a later stage if the first stage is at `level`, sorted by time."""
         return self._sorted(stage, legal_later(self.batch, self.batches[level], self.later_batch))
 
     def _sorted(self, stage: int, legal: Bools) -> list[Config]:
-        """Legal configurations by (time, cost, number); under `pareto` only those cheaper than all faster ones."""
+        """Sort legal configurations by (time, cost, number); `pareto` keeps only those cheaper than all faster ones."""
         time, cost = self.time[stage], self.cost[stage]
         order = np.lexsort((cost, time))
         order = order[legal[order]]
@@ -71,6 +71,6 @@ class PathSpace:
 
 
 def legal_later(batch: Ints, first_batch: int, later_batch: LaterBatch) -> Bools:
-    """Configurations [X] that a later stage may have when the first one's batch is `first_batch`."""
+    """Return the configurations [X] that a later stage may have if the first stage's batch is `first_batch`."""
     legal: Bools = batch <= (batch.max() if later_batch is LaterBatch.FREE else first_batch)
     return legal

@@ -1,4 +1,4 @@
-"""What a serverless scheduler is: a name, a host-side `bind`, a pure program, and how it wants its worlds."""
+"""The interface of a serverless scheduler: a name, a host-side `bind`, a pure program, and `adapt` for its worlds."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from ...envs.serverless.view import Decision, View
 
 
 class Scheduler(Protocol):
-    """A serverless scheduler. Those that share a `program` share its compilation; their data are its arguments."""
+    """A serverless scheduler. Those with the same `program` share its compilation; their data are its arguments."""
 
     @property
     def name(self) -> str:
-        """What the rows of a result call it."""
+        """Name of the scheduler in the rows of a result."""
         ...
 
     @property
     def program(self) -> Program:
-        """Pure JAX: start and act."""
+        """The pure JAX functions start and act."""
         ...
 
     def bind(self, bank: Bank) -> Any:
-        """Host side, once per bank: a pytree of arrays that the program gets as `data`."""
+        """Return a pytree of arrays that the program gets as `data`; called on the host, once per bank."""
         ...
 
     def adapt(self, worlds: World, data: Any) -> World:
-        """The worlds under the scheduler's own terms: planning time, dispatch without locality."""
+        """Adapt the worlds to the scheduler, for example by a planning time or dispatch without locality."""
         ...
 
 
 @dataclass(frozen=True)
 class SchedulerProgram:
-    """A scheduler without memory or lots. `scores` [X]: its preference per configuration, -inf where it has none."""
+    """A deterministic scheduler without memory. `scores` [X] rates each configuration, -inf where it has no score."""
 
     act_now: Callable[[Any, View], Decision]
     scores: Callable[[Any, View], jax.Array]
 
     def start(self, data: Any, key: jax.Array) -> tuple[()]:
-        """Nothing to remember."""
+        """Return an empty memory."""
         return ()
 
     def act(self, data: Any, view: View, memory: tuple[()], key: jax.Array) -> tuple[Decision, tuple[()]]:
-        """The decision for the queue at the cursor."""
+        """Return the decision for the queue at the cursor."""
         return self.act_now(data, view), memory
 
 
@@ -58,7 +58,7 @@ NONE = 2**31 - 1
 
 
 def best_of(rank: jax.Array, candidate: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """(configuration of the smallest rank [X] among the candidates, whether there is one); ties by number."""
+    """Return (configuration of the smallest rank [X] among the candidates, whether there is one); ties by number."""
     worst = jnp.asarray(NONE if rank.dtype == jnp.int32 else jnp.inf, rank.dtype)
     key = jnp.where(candidate, rank, worst)
     number = jnp.arange(rank.shape[0], dtype=jnp.int32)
@@ -67,17 +67,17 @@ def best_of(rank: jax.Array, candidate: jax.Array) -> tuple[jax.Array, jax.Array
 
 
 def folded(x: jax.Array) -> jax.Array:
-    """The same numbers in rows of at most 32: on a CPU longer ones are reduced in two steps, which costs more."""
+    """Reshape to rows of at most 32 numbers: a CPU reduces longer rows in two steps, which is slower."""
     row = max(size for size in range(1, 33) if x.size % size == 0)
     return x.reshape(-1, row)
 
 
 class LostData(Protocol):
-    """What a scheduler needs to know of requests that are lost."""
+    """What a scheduler needs to know about requests that can no longer meet their SLO."""
 
     @property
     def gives_up(self) -> jax.Array:
-        """Whether to spend as little as possible on them [] bool."""
+        """Whether to spend as little as possible on lost requests [] bool."""
         ...
 
     @property
@@ -94,13 +94,13 @@ class LostData(Protocol):
 def unless_lost(
     data: LostData, view: View, config: jax.Array, found: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """(configuration, whether there is one, whether the request is lost): for a lost one the cheapest that can run."""
+    """Return (configuration, whether there is one, whether the request is lost); a lost one gets the cheapest legal."""
     lost = data.gives_up & (view.slack < data.remaining[view.queue])
     cheap, can = best_of(data.cheap[view.queue], view.legal)
     return jnp.where(lost, cheap, config), jnp.where(lost, can, found), lost
 
 
 def serve_or_wait(config: jax.Array, found: jax.Array, configs: int, missed: jax.Array | None = None) -> Decision:
-    """The configuration where one was found, else WAIT."""
+    """Return the configuration if one was found, else WAIT."""
     no = jnp.bool_(False)
     return Decision(jnp.where(found, config, configs), no if missed is None else missed & found)

@@ -1,7 +1,7 @@
-"""Points (time, cost) that few others beat, and the step function "K smallest costs within a budget of time".
+"""Points (time, cost) that few others beat, and the step function "K smallest costs within a time budget".
 
-With K = 1 the kept points are the Pareto frontier, in general the K-skyband: points that fewer than K others equal or
-beat in both. Everything is exact: times are not rounded to a grid and costs are whole units.
+With K = 1 the kept points are the Pareto frontier, and in general the K-skyband: points that fewer than K others equal
+or beat in both. Everything is exact: times are not rounded to a grid, and costs are whole units.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ ORIGIN: Points = (np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 @dataclass(frozen=True)
 class Steps:
-    """A step function of the budget."""
+    """A step function of the time budget."""
 
     time: Ints
     """Budgets at which it changes, ascending [M]."""
     cost: Ints
-    """The K smallest costs, ascending, after so many changes [M + 1, K]; row 0: nothing is that fast."""
+    """Row m: the K smallest costs, ascending, after m changes [M + 1, K]; in row 0 no path is fast enough."""
 
 
 def skyband(points: Points, k: int) -> Points:
-    """The points that fewer than `k` others beat, by (time, cost). Of equal points the earlier one beats the later."""
+    """Return the points that fewer than `k` others beat, by (time, cost). An earlier point beats a later equal one."""
     order = np.lexsort((points[1], points[0]))
     time, cost = points[0][order], points[1][order]
     dearest_before = np.concatenate([[NO_PATH], running_smallest(cost, k)[:-1, -1]])[: len(cost)]
@@ -42,9 +42,9 @@ def skyband(points: Points, k: int) -> Points:
 
 
 def running_smallest(values: Longs, k: int) -> Longs:
-    """The `k` smallest of values[: i + 1], ascending, for every i [P, k], filled up with `NO_PATH`.
+    """Return the `k` smallest of values[: i + 1], ascending, for every i [P, k], padded with `NO_PATH`.
 
-    A row of registers: each keeps the smallest it has seen and hands the larger one on to the next.
+    It works like a row of registers: each keeps the smallest value so far and passes the larger one to the next.
     """
     smallest = np.empty((len(values), k), np.int64)
     for register in range(k):
@@ -55,9 +55,9 @@ def running_smallest(values: Longs, k: int) -> Longs:
 
 
 def merge(stage: Points, suffix: Points, k: int, longest: int) -> Points:
-    """Skyband of the paths that take a point of each and no more than `longest` ticks.
+    """Return the skyband of the paths that combine a point of each and take at most `longest` ticks.
 
-    Skybands of both sides suffice: of a point that k others beat, each of the k does as well in its place.
+    The skybands of both sides suffice: each of the k points that beat a point can replace it in a path.
     """
     time = (stage[0][:, None] + suffix[0][None, :]).ravel()
     cost = (stage[1][:, None] + suffix[1][None, :]).ravel()
@@ -66,7 +66,7 @@ def merge(stage: Points, suffix: Points, k: int, longest: int) -> Points:
 
 
 def steps_of(points: Points, k: int) -> Steps:
-    """Step function of a skyband as `skyband` sorts it."""
+    """Return the step function of a skyband that is sorted as `skyband` sorts it."""
     time, cost = points
     last = np.append(time[1:] != time[:-1], True)[: len(time)]
     rows = np.concatenate([np.full((1, k), NO_PATH), running_smallest(cost, k)[last]])

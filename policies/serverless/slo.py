@@ -1,16 +1,16 @@
-"""How a workflow's SLO is shared among its stages, and which stages are planned together (ESG, spec d.2).
+"""How a workflow's SLO is divided among its stages, and which stages are planned together (ESG, spec d.2).
 
 A reconstruction: average normalised length, function group and dominator tree are ESG's words (HPDC'24); the
 details are inferred.
 
 1. Average normalised length (ANL) of stage s: the mean over configuration ranks j of t_s(j) / sum over h of t_h(j),
-   each stage's latencies sorted ascending. For minimum configurations only it is the stage's part of the work.
-2. The workflow is reduced to a chain (`dominators`): the ANL of a chain is the sum, of parallel branches the largest.
-3. Top-down, every member of a chain gets the chain's quota in proportion to ANL; every branch of a region gets the
-   whole quota of the region.
+   each stage's latencies sorted ascending. With minimum configurations only, it is the stage's share of the work.
+2. The workflow is reduced to a chain (`dominators`): a chain's ANL is the sum, that of parallel branches the largest.
+3. Top-down, the members of a chain divide the chain's quota in proportion to ANL; every branch of a region gets the
+   region's whole quota.
 4. Runs of stages in a chain are cut into groups of at most `most` stages; no group crosses a fork or a join.
 
-Along every path from entry to exit quotas sum to at most 1, and to 1 along the critical one.
+Along every path from entry to exit the quotas sum to at most 1, and along the critical path to exactly 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...scenarios.types import Floats, Ints
 from .dominators import Chain, Edge, Parallel, Tangle, reduce_workflow
 
 GROUP_STAGES = 3
-"""Stages of a group at most (m of the spec, as recalled)."""
+"""Most stages of a group (m of the spec, as recalled)."""
 
 Span = tuple[int, float, float]
 """A stage, and the shares at which it should begin and end."""
@@ -39,31 +39,31 @@ class SloShares:
     length: Floats
     """Average normalised length."""
     start: Floats
-    """Share at which the stage should begin: the end of what lies before it."""
+    """Share at which the stage should begin: the end of the stages before it."""
     end: Floats
-    """Share by which the stage should have ended, counted from the request's arrival."""
+    """Share by which the stage should end, counted from the request's arrival."""
     group: Ints
-    """Stages of the same number are planned together; numbered by their first stage."""
+    """Number of the stage's group; stages of a group are planned together, and groups are sorted by first stage."""
     suffix: tuple[tuple[int, ...], ...]
-    """Stages of the stage's group from it on, in order."""
+    """The stages of its group from this stage on, in order."""
     deadline: Floats
-    """Share by which the stage's group should have ended: group deadline = arrival + SLO * deadline."""
+    """Share by which the stage's group should end: group deadline = arrival + SLO * deadline."""
 
     @property
     def quota(self) -> Floats:
-        """Share of the stage itself [S]."""
+        """The stage's own share [S]."""
         return self.end - self.start
 
 
 def average_normalised_length(latency: ArrayLike) -> Floats:
-    """ANL [S] from latencies [S, X] of each stage's configurations, in any unit and order."""
+    """Return ANL [S] from the latencies [S, X] of each stage's configurations, in any unit and order."""
     ranked = np.sort(np.asarray(latency, np.float64), axis=1)
     length: Floats = (ranked / ranked.sum(axis=0)).mean(axis=1)
     return length
 
 
 def share_slo(latency: ArrayLike, edges: Iterable[Edge], most: int = GROUP_STAGES) -> SloShares:
-    """Shares of a workflow from its latencies [S, X] and its edges (u, v), u < v, with one entry and one exit."""
+    """Divide a workflow's SLO by its latencies [S, X] and its edges (u, v), u < v, with one entry and one exit."""
     length = average_normalised_length(latency)
     chain = reduce_workflow(len(length), edges)
     groups = sorted(_share(chain, 0.0, 1.0, length, most))
@@ -80,7 +80,7 @@ def share_slo(latency: ArrayLike, edges: Iterable[Edge], most: int = GROUP_STAGE
 
 
 def _share(chain: Chain, start: float, end: float, length: Floats, most: int) -> Iterator[list[Span]]:
-    """Groups of a chain whose members share `start` to `end` in proportion to ANL."""
+    """Yield the groups of a chain whose members divide `start` to `end` in proportion to ANL."""
     if not chain:
         return
     sums = np.cumsum([0.0, *(_measure(member, length) for member in chain)])
@@ -99,7 +99,7 @@ def _share(chain: Chain, start: float, end: float, length: Floats, most: int) ->
 def _share_region(
     region: Parallel | Tangle, start: float, end: float, length: Floats, most: int
 ) -> Iterator[list[Span]]:
-    """Groups of a region: every branch has the whole of it; each stage of a tangle is a group of its own."""
+    """Yield the groups of a region: every branch gets the whole region; each stage of a tangle is its own group."""
     if isinstance(region, Parallel):
         for branch in region.branches:
             yield from _share(branch, start, end, length, most)
@@ -109,12 +109,12 @@ def _share_region(
 
 
 def _cut(run: list[Span], most: int) -> Iterator[list[Span]]:
-    """A run of stages in groups of at most `most`."""
+    """Cut a run of stages into groups of at most `most`."""
     return (run[i : i + most] for i in range(0, len(run), most))
 
 
 def _measure(member: int | Parallel | Tangle, length: Floats) -> float:
-    """ANL of a member of a chain: of the longest way through it."""
+    """Return the ANL of a chain's member, which is that of the longest path through it."""
     if isinstance(member, int):
         return float(length[member])
     if isinstance(member, Tangle):
@@ -123,17 +123,17 @@ def _measure(member: int | Parallel | Tangle, length: Floats) -> float:
 
 
 def _between(start: float, end: float, part: float) -> float:
-    """The point `part` of the way, exactly `start` at 0 and `end` at 1."""
+    """Interpolate between `start` (`part` = 0) and `end` (`part` = 1), exact at both ends."""
     return float(start * (1.0 - part) + end * part)
 
 
 def tangle_spans(tangle: Tangle, length: Floats) -> dict[int, tuple[float, float]]:
-    """Start and end of each stage of a graph that is not series-parallel, as parts of the region.
+    """Return the start and end of each stage of a graph that is not series-parallel, as fractions of the region.
 
-    The part of stage v is length(v) / (longest way through v), and it starts when the last stage before it ends.
-    A way p through v is at most as long as the longest one, so the parts along p sum to at most
-    sum of length(v) / length(p) = 1, and to 1 along the longest way: the invariant holds. Where the graph is a chain or
-    parallel chains this is the same as proportional sharing.
+    The part of stage v is length(v) / (longest path through v), and it starts when the last stage before it ends.
+    A path p through v is at most as long as the longest one, so the parts along p sum to at most
+    sum of length(v) / length(p) = 1, and to 1 along the longest path: the invariant holds. For a chain or for parallel
+    chains this equals proportional sharing.
     """
     through = _longest_through(tangle, length)
     spans: dict[int, tuple[float, float]] = {}
@@ -144,7 +144,7 @@ def tangle_spans(tangle: Tangle, length: Floats) -> dict[int, tuple[float, float
 
 
 def _longest_through(tangle: Tangle, length: Floats) -> dict[int, float]:
-    """Length of the longest way through each stage."""
+    """Return the length of the longest path through each stage."""
     head: dict[int, float] = {}
     tail: dict[int, float] = {}
     for stage in tangle.stages:

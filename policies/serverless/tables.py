@@ -1,4 +1,4 @@
-"""What every scheduler knows of a platform: mean run times, costs and the shares of each workflow's SLO, by queue."""
+"""What every scheduler knows about a platform: mean run times, costs, and the SLO shares of each workflow, by queue."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SECONDS_PER_TICK = 1e-5
 
 @dataclass(frozen=True)
 class PlatformTables:
-    """Q queues, X configurations; times in ticks, costs per job in whole units."""
+    """Tables of a platform. Q queues, X configurations; times in ticks, costs per job in whole units."""
 
     scenario: ServerlessScenario
     time: Ints  # [F, X]
     cost: Ints  # [F, X]
     function: Ints  # [Q]
     most_slo: Ints
-    """Longest promise of the bank, by workflow [A], ticks."""
+    """Longest SLO in the bank by workflow [A], in ticks."""
 
     @property
     def workflow(self) -> Ints:
@@ -33,18 +33,18 @@ class PlatformTables:
         return np.array([w for w, _ in self.scenario.queues], np.int32)
 
     def shares(self, most: int, minimum_only: bool = False) -> list[SloShares]:
-        """Shares of every workflow; groups of at most `most` stages. `minimum_only`: by minimum configurations."""
+        """Return each workflow's SLO shares for groups of at most `most` stages, by all or minimum configurations."""
         time = self.time[:, :1] if minimum_only else self.time
         return [share_slo(time[list(w.functions)], w.edges, most) for w in self.scenario.workflows]
 
     def cheap(self) -> Ints:
-        """Rank of each configuration by cost per job [Q, X], ties by number."""
+        """Return the rank of each configuration by cost per job [Q, X], ties by number."""
         order = np.argsort(self.cost[self.function], axis=1, kind="stable")
         return np.asarray(np.argsort(order, axis=1, kind="stable"), np.int32)
 
 
 def platform_tables(bank: Bank) -> PlatformTables:
-    """The tables of a bank's platform."""
+    """Return the tables of a bank's platform."""
     scenario = bank.scenarios[0]
     time, grid, prices = latency_ticks(scenario), scenario.grid, scenario.prices
     usd = job_cost_usd(
@@ -58,5 +58,5 @@ def platform_tables(bank: Bank) -> PlatformTables:
 
 
 def by_queue(shares: list[SloShares], name: str) -> Floats:
-    """A column of the shares, queue by queue [Q]."""
+    """Return a column of the shares by queue [Q]."""
     return np.concatenate([getattr(share, name) for share in shares])

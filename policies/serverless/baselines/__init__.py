@@ -1,1 +1,1 @@
-"""The schedulers that ESG is compared with and that decide at every visit."""
+"""Baselines that ESG is compared with and that decide at every visit."""

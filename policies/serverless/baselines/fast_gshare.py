@@ -1,9 +1,9 @@
-"""FaST-GShare (Gu et al., ICPP 2023), adapted to tasks: most throughput per GPU share, the rest on what just suffices.
+"""FaST-GShare (Gu et al., ICPP 2023), adapted to tasks: most throughput per GPU share, leftovers on the least share.
 
-From its public code: replicas of the most efficient partition, and for what remains the smallest partition that
-covers it. Ours: a task of the configuration with the largest batch / (time x vGPU) within the function's SLO; when
-fewer requests wait than that batch, the fewest vGPUs that serve them in time. vCPUs are fixed; dispatch does not look
-for inputs.
+Its public code runs replicas of the most efficient partition, and serves the remaining load by the smallest partition
+that suffices. Our version starts a task of the configuration with the largest batch / (time x vGPU) within the
+function's SLO. If fewer requests wait than that batch, it uses the fewest vGPUs that serve them in time. vCPUs are
+fixed, and dispatch ignores where inputs are.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ..tables import by_queue, platform_tables
 
 @pytree
 class GShareData:
-    """Q queues, X configurations."""
+    """Data of a bank. Q queues, X configurations."""
 
     time: jax.Array  # [Q, X] int32 ticks
     batch: jax.Array  # [X] int32
     vgpu: jax.Array  # [X] int32
-    own: jax.Array  # [X] bool of the fixed vCPUs
+    own: jax.Array  # [X] bool, has the fixed vCPUs
     quota: jax.Array  # [Q] float32 share of the workflow's SLO, less the margin
     remaining: jax.Array  # [Q] int32
     cheap: jax.Array  # [Q, X] int32
@@ -41,15 +41,15 @@ class GShareData:
 
 @dataclass(frozen=True)
 class FastGShare:
-    """FaST-GShare, adapted."""
+    """The FaST-GShare scheduler, adapted to tasks."""
 
     name: str
     vcpus: int = 2
-    """vCPUs of every task; the nearest number that the grid has."""
+    """vCPUs of every task; rounded to the nearest value of the grid."""
     margin: float = 1.0
-    """Part of each function's SLO that is planned with."""
+    """Fraction of each function's SLO that the scheduler plans with."""
     give_up: bool = False
-    """Spend as little as possible on requests that are lost."""
+    """Spend as little as possible on requests that can no longer meet their SLO."""
 
     def __post_init__(self) -> None:
         check_whole("vcpus", self.vcpus, 1, 1024)
@@ -58,11 +58,11 @@ class FastGShare:
 
     @property
     def program(self) -> SchedulerProgram:
-        """Pure JAX."""
+        """The scheduler's program, in pure JAX."""
         return PROGRAM
 
     def bind(self, bank: Bank) -> GShareData:
-        """Profiles and shares of a bank."""
+        """Return the profiles and SLO shares of a bank."""
         tables = platform_tables(bank)
         grid = tables.scenario.grid
         fixed = min(grid.vcpus, key=lambda vcpus: (abs(vcpus - self.vcpus), vcpus))
@@ -80,12 +80,12 @@ class FastGShare:
         return GShareData(**{name: jnp.asarray(column) for name, column in columns.items()})
 
     def adapt(self, worlds: World, data: Any) -> World:
-        """Best fit on free vGPUs, wherever the inputs are."""
+        """Return the worlds without locality: dispatch is a best fit on free vGPUs, wherever the inputs are."""
         return without_locality(worlds)
 
 
 def efficiency(data: GShareData, view: View) -> jax.Array:
-    """Throughput per vGPU [X] within the function's SLO; 0: not a candidate."""
+    """Return the throughput per vGPU [X] within the function's SLO; 0: not a candidate."""
     time = data.time[view.queue].astype(jnp.float32)
     in_time = time <= data.quota[view.queue] * (view.slack + view.waited).astype(jnp.float32)
     batch, vgpu = data.batch.astype(jnp.float32), data.vgpu.astype(jnp.float32)
@@ -93,7 +93,7 @@ def efficiency(data: GShareData, view: View) -> jax.Array:
 
 
 def choose(data: GShareData, view: View) -> Decision:
-    """The most efficient configuration, or for a short queue the smallest that serves it in time."""
+    """Choose the most efficient configuration, or for a short queue the smallest that serves it in time."""
     gain = efficiency(data, view)
     best, found = best_of(-gain, gain > 0)
     full = found & (data.batch[jnp.minimum(best, gain.shape[0] - 1)] <= view.length)
@@ -102,7 +102,7 @@ def choose(data: GShareData, view: View) -> Decision:
     smallest = jnp.min(jnp.where(residue, data.vgpu, 2**30))
     rest, can_rest = best_of(-gain, residue & (data.vgpu == smallest))
     config, planned = jnp.where(full, best, rest), full | can_rest
-    # Not even alone in time: as fast as the fixed vCPUs can.
+    # If no configuration is in time, use the fastest with batch 1 and the fixed vCPUs.
     fastest, can_fastest = best_of(data.time[view.queue], data.own & (data.batch == 1) & view.legal)
     config = jnp.where(planned, config, fastest)
     ready = jnp.where(planned, view.legal[jnp.minimum(config, gain.shape[0] - 1)], can_fastest)
@@ -112,7 +112,7 @@ def choose(data: GShareData, view: View) -> Decision:
 
 
 def scores(data: GShareData, view: View) -> jax.Array:
-    """Log throughput per vGPU of the legal configurations [X], -inf for the others."""
+    """Return the log throughput per vGPU of the legal configurations [X], -inf for the others."""
     gain = efficiency(data, view)
     return jnp.where(view.legal & (gain > 0), jnp.log(jnp.maximum(gain, 1e-30)), -jnp.inf)
 

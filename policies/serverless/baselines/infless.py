@@ -1,9 +1,9 @@
-"""INFless (Yang et al., ASPLOS 2022), adapted to tasks: most throughput on the invoker that is left the fullest.
+"""INFless (Yang et al., ASPLOS 2022), adapted to tasks: most throughput, on the invoker left with least free.
 
-From its public code: for each configuration whose batch fits half of the function's SLO (the other half is for the
-batch to gather), the efficiency CRE = throughput / what is left over on the node, weighted by resource. Ours: weights
-are prices instead of FLOPs, the unit is a task instead of an instance, and the SLO of a function is its share of the
-workflow's by minimum run times, without inheriting slack.
+Its public code considers each configuration whose batch fits half of the function's SLO (the batch may gather for the
+other half). It maximises the efficiency CRE = throughput / weighted resources left over on the node. In our version
+the weights are prices instead of FLOPs, and the unit is a task instead of an instance. A function's SLO is its share of
+the workflow's by minimum run times; slack is not inherited.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ..policy import SchedulerProgram, best_of, serve_or_wait, unless_lost
 from ..tables import by_queue, platform_tables
 
 SPARE = 1.001
-"""Of the public code: keeps a full node's fragment above 0."""
+"""A constant of the public code that keeps a full node's fragment above 0."""
 
 
 @pytree
 class InflessData:
-    """Q queues, X configurations, I invokers."""
+    """Data of a bank. Q queues, X configurations, I invokers."""
 
     time: jax.Array  # [Q, X] int32 ticks
     batch: jax.Array  # [X] int32
@@ -49,15 +49,15 @@ class InflessData:
 
 @dataclass(frozen=True)
 class Infless:
-    """INFless, adapted."""
+    """The INFless scheduler, adapted to tasks."""
 
     name: str
     half: bool = True
     """Batches of more than one must run within half of the function's SLO."""
     margin: float = 1.0
-    """Part of each function's SLO that is planned with."""
+    """Fraction of each function's SLO that the scheduler plans with."""
     give_up: bool = False
-    """Spend as little as possible on requests that are lost."""
+    """Spend as little as possible on requests that can no longer meet their SLO."""
 
     def __post_init__(self) -> None:
         check_number("margin", self.margin, 0, 10, above=True)
@@ -66,11 +66,11 @@ class Infless:
 
     @property
     def program(self) -> SchedulerProgram:
-        """Pure JAX."""
+        """The scheduler's program, in pure JAX."""
         return PROGRAM
 
     def bind(self, bank: Bank) -> InflessData:
-        """Profiles and shares of a bank."""
+        """Return the profiles and SLO shares of a bank."""
         tables = platform_tables(bank)
         scenario, grid = tables.scenario, tables.scenario.grid
         shares = tables.shares(1, minimum_only=True)
@@ -92,12 +92,12 @@ class Infless:
         return InflessData(**{name: jnp.asarray(column) for name, column in columns.items()})
 
     def adapt(self, worlds: World, data: Any) -> World:
-        """The worlds as they are."""
+        """Return the worlds unchanged."""
         return worlds
 
 
 def efficiency(data: InflessData, view: View) -> jax.Array:
-    """CRE [X] of each configuration on its best invoker, up to a constant of the function; -inf: not a candidate."""
+    """Return CRE [X] of each configuration on its best invoker, up to a factor per function; -inf: no candidate."""
     slo = data.quota[view.queue] * (view.slack + view.waited).astype(jnp.float32)
     time = data.time[view.queue].astype(jnp.float32)
     batch = data.batch.astype(jnp.float32)
@@ -109,7 +109,7 @@ def efficiency(data: InflessData, view: View) -> jax.Array:
 
 
 def _fragment(data: InflessData, view: View) -> jax.Array:
-    """Weighted share that a task would leave unused [I, X]; infinite where it does not fit."""
+    """Return the weighted share that a task would leave unused [I, X]; infinite if the task does not fit."""
     vcpu = view.free_vcpu[:, None] - data.vcpu[None]
     vgpu = view.free_vgpu[:, None] - data.vgpu[None]
     weight_c = data.whole_vcpu.astype(jnp.float32) * data.price[0]
@@ -123,7 +123,7 @@ def _fragment(data: InflessData, view: View) -> jax.Array:
 
 
 def choose(data: InflessData, view: View) -> Decision:
-    """The configuration of the largest CRE; its batch may gather as long as the function's SLO allows."""
+    """Choose the configuration of the largest CRE; its batch may gather as long as the function's SLO allows."""
     cre = efficiency(data, view)
     config, found = best_of(-cre, cre > 0)
     planned = jnp.minimum(config, cre.shape[0] - 1)
@@ -132,7 +132,7 @@ def choose(data: InflessData, view: View) -> Decision:
     gathers = (data.batch[planned] > view.length) & (
         (view.waited + data.time[view.queue, planned]).astype(jnp.float32) < end
     )
-    # Out of time, or without a candidate: the best of what can run now.
+    # Out of time or without a candidate, use the best configuration that can run now.
     now = best_of(-cre, (cre > 0) & view.legal)
     fastest = best_of(data.time[view.queue], view.legal & (data.batch == 1))
     config = jnp.where(now[1], now[0], fastest[0])
@@ -143,7 +143,7 @@ def choose(data: InflessData, view: View) -> Decision:
 
 
 def scores(data: InflessData, view: View) -> jax.Array:
-    """Log CRE of the legal configurations [X], -inf for the others."""
+    """Return the log CRE of the legal configurations [X], -inf for the others."""
     cre = efficiency(data, view)
     return jnp.where(view.legal & (cre > 0), jnp.log(jnp.maximum(cre, 1e-30)), -jnp.inf)
 

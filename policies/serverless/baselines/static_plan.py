@@ -1,8 +1,8 @@
-"""Static plans: one configuration per stage, fixed before the run; how they are followed, and the two extremes.
+"""Static plans, which fix one configuration per stage before the run: following a plan, and the two extreme plans.
 
-A planned configuration that cannot be used as planned is a *configuration miss* (spec e.7): the batch is larger than
-the queue, or no invoker has room. Then the nearest one that fits is used: the same shares with the largest batch there
-is; else the largest vGPU share, then vCPU share, below the planned ones.
+A *configuration miss* (spec e.7) occurs when the planned configuration cannot run: its batch is larger than the queue,
+or no invoker has room. Then the nearest one that fits is used: the same shares with the nearest smaller batch; else the
+nearest smaller batch and shares, compared by batch, then vGPUs, then vCPUs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..tables import PlatformTables, platform_tables
 
 @pytree
 class PlanData:
-    """Plans of a bank. V plans, Q queues, X configurations."""
+    """Data of a bank's plans. V plans, Q queues, X configurations."""
 
     plan: jax.Array  # [V, Q] int32 configuration
     batch: jax.Array  # [X] int32
@@ -41,22 +41,22 @@ class PlanData:
 
 @dataclass(frozen=True)
 class PlanProgram:
-    """Follows one of the plans throughout an episode."""
+    """Follows one of the plans, drawn at the start, throughout an episode."""
 
     def start(self, data: PlanData, key: jax.Array) -> jax.Array:
-        """Draw a plan."""
+        """Draw a plan at random."""
         return jax.random.randint(key, (), 0, data.plan.shape[0])
 
     def act(self, data: PlanData, view: View, memory: jax.Array, key: jax.Array) -> tuple[Decision, jax.Array]:
-        """The planned configuration, or the nearest that fits."""
+        """Choose the planned configuration, or the nearest that fits."""
         return follow(data, view, data.plan[memory, view.queue]), memory
 
     def act_now(self, data: PlanData, view: View) -> Decision:
-        """The same under the first plan: what an environment shows as its base's choice."""
+        """Do the same under the first plan, as an environment does to show its base's choice."""
         return follow(data, view, data.plan[0, view.queue])
 
     def scores(self, data: PlanData, view: View) -> jax.Array:
-        """0 for the first plan's configuration, less for others by how far they are from it; -inf where illegal."""
+        """Return 0 for the first plan's configuration, less for others by their distance from it, -inf if illegal."""
         distance = _distance(data, data.plan[0, view.queue]).astype(jnp.float32)
         return jnp.where(view.legal, -distance / 1e6, -jnp.inf)
 
@@ -65,17 +65,17 @@ PROGRAM = PlanProgram()
 
 
 FARTHER = 2**30
-"""More than any distance, as shares and batches are at most 1024."""
+"""Added to the distance of configurations with other shares; above any distance, as values are at most 1024."""
 
 
 def _distance(data: PlanData, planned: jax.Array) -> jax.Array:
-    """How far each configuration [X] is from the planned one: in batch, then vGPU share, then vCPU share."""
+    """Return the distance of each configuration [X] from the planned one: by batch, then vGPUs, then vCPUs."""
     batch, vcpu, vgpu = (jnp.abs(axis - axis[planned]) for axis in (data.batch, data.vcpu, data.vgpu))
     return (batch * 1024 + vgpu) * 1024 + vcpu
 
 
 def follow(data: PlanData, view: View, planned: jax.Array) -> Decision:
-    """`planned` where it can run; else the nearest configuration that can."""
+    """Choose `planned` if it can run, else the nearest configuration that can."""
     within = (data.batch <= data.batch[planned]) & (data.vcpu <= data.vcpu[planned])
     same = (data.vcpu == data.vcpu[planned]) & (data.vgpu == data.vgpu[planned])
     usable = view.legal & within & (data.vgpu <= data.vgpu[planned]) & (same | ~data.strict)
@@ -87,7 +87,7 @@ def follow(data: PlanData, view: View, planned: jax.Array) -> Decision:
 
 @dataclass(frozen=True)
 class FixedPlan:
-    """The same configuration for every stage: the smallest or the largest. Waits until there is room for it."""
+    """Uses the same configuration for every stage, the smallest or the largest, and waits until it fits."""
 
     name: str
     largest: bool = False
@@ -98,21 +98,21 @@ class FixedPlan:
         return PROGRAM
 
     def bind(self, bank: Bank) -> PlanData:
-        """The plan of a bank."""
+        """Return the plan of a bank."""
         tables = platform_tables(bank)
         grid = tables.scenario.grid
         config = grid.index(1, grid.vcpus[-1], grid.vgpus[-1]) if self.largest else 0
         return plan_data(tables, np.full((1, len(tables.function)), config, np.int32), strict=True)
 
     def adapt(self, worlds: World, data: PlanData) -> World:
-        """The worlds as they are."""
+        """Return the worlds unchanged."""
         return worlds
 
 
 def plan_data(
     tables: PlatformTables, plan: Ints, strict: bool = False, gives_up: bool = False, delay_ms: float = 0.0
 ) -> PlanData:
-    """What the program needs: `plan` [V, Q], how strictly it is followed, and what every plan needs to know."""
+    """Make the program's data: `plan` [V, Q], how strictly it is followed, and tables of the platform."""
     grid = tables.scenario.grid
     columns: dict[str, Any] = {
         "plan": plan,

@@ -1,1 +1,1 @@
-"""ESG: path search, exact suffix tables, and the learned version of it."""
+"""ESG: the path search, its exact look-up version, and the learned version."""

@@ -1,4 +1,4 @@
-"""What ESG does when no path ends in time (spec d.3, "No feasible path"; unknown in the paper, so both are offered)."""
+"""What ESG does if no path ends in time (spec d.3, "No feasible path"): the paper leaves it open, so there are two."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NEAR_PERCENT = 10
 
 
 def best_effort(time: Ints, cost: Ints, batch: Ints, length: int, near_percent: int = NEAR_PERCENT) -> Ints:
-    """Configurations of the fullest legal batch, fastest first: the job may be the last chance of those behind it.
+    """Rank configurations of the fullest legal batch, fastest first, so that the jobs waiting behind may be in time.
 
-    Among those within `near_percent` of the fastest the cheapest goes first; then by time. Ties by number.
+    Those within `near_percent` of the fastest come first, the cheapest of them leading; then by time. Ties by number.
     Arrays are [X] of one function: ticks, cost units per job, batch.
     """
     batch_now = batch[batch <= length].max()
@@ -24,7 +24,7 @@ def best_effort(time: Ints, cost: Ints, batch: Ints, length: int, near_percent: 
 
 
 def give_up(cost: Ints, batch: Ints, length: int) -> Ints:
-    """Legal configurations by cost per job: the job is lost anyway. Ties by number."""
+    """Rank legal configurations by cost per job, because the job is lost anyway. Ties by number."""
     legal = np.flatnonzero(batch <= length)
     order: Ints = legal[np.argsort(cost[legal], kind="stable")].astype(np.int32)
     return order

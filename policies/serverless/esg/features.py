@@ -1,7 +1,7 @@
-"""What the learned ESG sees at a visit: facts of the view against what the group and the workflow still need.
+"""What the learned ESG sees at a visit: the view, relative to what the group and the workflow still need.
 
-Times enter as parts of the SLO or as ratios to the fastest there is, sizes as shares of the platform, so that weights
-learned on one platform mean the same on another.
+Times are given as fractions of the SLO or as ratios to the fastest possible, and sizes as shares of the platform, so
+that weights learned on one platform mean the same on another.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ NAMES = (
     "one",
 )
 FEATURES = len(NAMES)
-"""F."""
+"""F, the number of features."""
 LEAST = 1e-3
-"""Ratios below count as this much."""
+"""Smaller ratios are raised to this value."""
 
 
 @pytree
 class PlatformFacts:
-    """What features are measured against. Q queues."""
+    """Constants of a platform that features are measured against. Q queues."""
 
     fastest_group: jax.Array  # [Q] float32 fewest ticks through the rest of the group
     fastest_rest: jax.Array  # [Q] float32 fewest ticks from the group's end to the workflow's
     cheapest_end: jax.Array  # [Q] float32 ticks to the end of the workflow by cheapest configurations of one request
     work: jax.Array  # [Q] float32 vGPU-ticks of a job in its cheapest configuration of one request
     work_to_end: jax.Array  # [Q] float32 the same from here to the end of the workflow
-    mean_work: jax.Array  # [] float32 of a request, mean over workflows
+    mean_work: jax.Array  # [] float32 work of a request, averaged over workflows
     begins: jax.Array  # [Q] float32 share of the SLO at which the stage should begin
     entry: jax.Array  # [Q] bool
     final: jax.Array  # [Q] bool
     workflow: jax.Array  # [Q] int32
-    workflows: jax.Array  # [] float32 how many there are
+    workflows: jax.Array  # [] float32 number of workflows
     vcpus: jax.Array  # [] float32 of all invokers
     vgpus: jax.Array  # [] float32
     largest: jax.Array  # [] float32 vGPUs of the largest configuration
 
 
 def esg_features(facts: PlatformFacts, view: View, goal: jax.Array) -> jax.Array:
-    """Features [F] float32 of the queue at the cursor; `goal` is ESG's T* in ticks."""
+    """Return the features [F] float32 of the queue at the cursor; `goal` is ESG's T* in ticks."""
     queue, slack, waited = view.queue, _float(view.slack), _float(view.waited)
     slo = jnp.maximum(slack + waited, 1.0)
     group, rest = facts.fastest_group[queue], facts.fastest_rest[queue]
@@ -106,5 +106,5 @@ def _float(x: jax.Array) -> jax.Array:
 
 
 def _log_ratio(time: jax.Array, needed: jax.Array) -> jax.Array:
-    """Log of `time` over what is needed, from -2 to 2; -2 where there is none left."""
+    """Return the log of `time` over the time needed, clipped to [-2, 2]; -2 if no time is left."""
     return jnp.clip(jnp.log(jnp.maximum(time / jnp.maximum(needed, 1.0), LEAST)), -2, 2)

@@ -1,10 +1,10 @@
-"""The learned ESG: ESG's decision with its knobs set anew at every visit by a small network.
+"""The learned ESG: ESG's decision, with parameters that a small network sets at every visit.
 
     levers = gain x (W2 tanh(W1 x + b1) + b2),    x the features of the visit
 
-They say how much time is planned with, how configurations are ranked and how many are tried, when a request is given
-up, and when one waits for another to share a task with (`esg_levers`). The last layer of an untrained network is zero:
-it *is* ESG, decision by decision.
+The levers determine the planned time, how configurations are ranked and how many are tried, when a request is dropped,
+and when it waits for another one to share a task with (see `levers`). The last layer of an untrained network is zero,
+so that every decision is exactly ESG's.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from .scoring import EsgData, target
 from .scoring import scores as scores_of_esg
 
 HIDDEN = 8
-"""H."""
+"""H, the number of hidden units."""
 Weights = Mapping[str, NDArray[np.float32]]
 """`w1` [F, H], `b1` [H], `w2` [H, L], `b2` [L]."""
 
 
 @pytree
 class LearnedData:
-    """Data of a bank, and weights. X configurations, Q queues."""
+    """Data of a bank and the weights. X configurations, Q queues."""
 
     esg: EsgData
     facts: PlatformFacts
@@ -49,19 +49,19 @@ class LearnedData:
 
 
 def choose(data: LearnedData, view: View) -> Decision:
-    """ESG's choice under the levers of this visit."""
+    """Return ESG's choice under the levers of this visit."""
     return decide(data.esg, data.facts, data.tilt[view.queue], view, levers(data, view))
 
 
 def levers(data: LearnedData, view: View) -> jax.Array:
-    """What the network says [L]."""
+    """Return the levers that the network sets [L]."""
     x, weights = esg_features(data.facts, view, target(data.esg, view)), data.weights
     hidden = jnp.tanh(_layer(x, weights["w1"], weights["b1"]))
     return _layer(hidden, weights["w2"], weights["b2"]) * jnp.asarray(GAIN, jnp.float32)
 
 
 def _layer(x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
-    """One layer [H] of x [F], term by term: XLA does not compile a product of matrices into an episode."""
+    """Compute one layer [H] of x [F] term by term: XLA does not compile a matrix product into an episode."""
     total = bias
     for feature in range(x.shape[0]):
         total = total + x[feature] * weight[feature]
@@ -69,7 +69,7 @@ def _layer(x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
 
 
 def scores(data: LearnedData, view: View) -> jax.Array:
-    """The opinion of ESG [X]."""
+    """Return the scores of ESG itself [X]."""
     return scores_of_esg(data.esg, view)
 
 
@@ -77,7 +77,7 @@ PROGRAM = SchedulerProgram(choose, scores)
 
 
 def untrained(seed: int, hidden: int = HIDDEN) -> dict[str, NDArray[np.float32]]:
-    """Weights that leave ESG as it is."""
+    """Return weights with which the learned ESG behaves as ESG."""
     lots = np.random.default_rng(seed)
     return {
         "w1": (lots.standard_normal((FEATURES, hidden)) / np.sqrt(FEATURES)).astype(np.float32),
@@ -88,7 +88,7 @@ def untrained(seed: int, hidden: int = HIDDEN) -> dict[str, NDArray[np.float32]]
 
 
 def check_weights(weights: Weights) -> dict[str, NDArray[np.float32]]:
-    """The weights as float32 arrays. Raises `InputError` where they are not those of a learned ESG."""
+    """Return the weights as float32 arrays. Raises `InputError` if they are not those of a learned ESG."""
     legal = f"w1 [{FEATURES}, H], b1 [H], w2 [H, {LEVERS}], b2 [{LEVERS}]"
     if not isinstance(weights, Mapping) or set(weights) != {"w1", "b1", "w2", "b2"}:
         found = ", ".join(map(str, weights)) if isinstance(weights, Mapping) else type(weights).__name__
@@ -103,13 +103,13 @@ def check_weights(weights: Weights) -> dict[str, NDArray[np.float32]]:
 
 
 def shapes(hidden: int) -> dict[str, tuple[int, ...]]:
-    """Shape of every weight of a network of `hidden` units."""
+    """Return the shape of every weight of a network of `hidden` units."""
     return {"w1": (FEATURES, hidden), "b1": (hidden,), "w2": (hidden, LEVERS), "b2": (LEVERS,)}
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedEsg:
-    """ESG with a network on its knobs; weights of one shape share one compiled program.
+    """ESG with a network that sets its parameters; weights of one shape share one compiled program.
 
     Raises `InputError` for an expert that is not ESG and for weights that do not fit.
     """
@@ -126,32 +126,32 @@ class LearnedEsg:
 
     @property
     def name(self) -> str:
-        """What the rows of a result call it."""
+        """Name of the scheduler in the rows of a result."""
         return self.label or f"learned({self.expert.name})"
 
     @property
     def program(self) -> SchedulerProgram:
-        """One program for all."""
+        """One program for all learned ESGs."""
         return PROGRAM
 
     def bind(self, bank: Bank) -> LearnedData:
-        """The expert's data, facts of the platform, and the weights."""
+        """Return the expert's data, the facts of the platform, and the weights."""
         tables = platform_tables(bank)
         facts = facts_of(tables, tables.shares(self.expert.group))
         return self.rebind(LearnedData(self.expert.bind(bank), facts, _tilt(tables), {}), self.weights)
 
     @staticmethod
     def rebind(data: LearnedData, weights: Weights) -> LearnedData:
-        """Bound data with other weights (tables are costly to make again)."""
+        """Return bound data with other weights, which avoids making the tables again."""
         return replace(data, weights={name: jnp.asarray(value) for name, value in weights.items()})
 
     def adapt(self, worlds: World, data: Any) -> World:
-        """The worlds as the expert wants them."""
+        """Return the worlds as adapted by the expert."""
         return self.expert.adapt(worlds, data)
 
 
 def _tilt(tables: PlatformTables) -> jax.Array:
-    """Logarithms [Q, 4, X] that configurations can be tilted by."""
+    """Return the logarithms [Q, 4, X] that levers weight to make configurations dearer or cheaper."""
     grid, time = tables.scenario.grid, tables.time[tables.function]
     same = [np.broadcast_to(np.log(axis), time.shape) for axis in (grid.batch, grid.vcpu, grid.vgpu)]
     return jnp.asarray(np.stack([*same, np.log(time / time[:, :1])], axis=1), jnp.float32)

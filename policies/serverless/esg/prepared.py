@@ -1,4 +1,4 @@
-"""Facts of a platform that the learned ESG measures a visit against, on the host."""
+"""Computes, on the host, the facts of a platform that the learned ESG measures a visit against."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .features import PlatformFacts
 
 
 def facts_of(tables: PlatformTables, shares: list[SloShares]) -> PlatformFacts:
-    """The facts of a platform; `shares` are those of ESG's groups."""
+    """Return the facts of a platform; `shares` are the SLO shares of ESG's groups."""
     scenario, grid = tables.scenario, tables.scenario.grid
     single = np.flatnonzero(grid.batch == 1)
     cheap = single[np.argmin(tables.cost[:, single], axis=1)]  # [F]
@@ -48,13 +48,13 @@ def _column(values: ArrayLike) -> jax.Array:
 
 
 def _by_stage(of: Callable[[Workflow, Floats], Floats], workflows: Sequence[Workflow], values: ArrayLike) -> Floats:
-    """`of` every workflow and the values [F] of its functions, queue by queue [Q]."""
+    """Apply `of` to every workflow and the values [F] of its functions; return the results by queue [Q]."""
     table = np.asarray(values, np.float64)
     return np.concatenate([of(w, table[list(w.functions)]) for w in workflows])
 
 
 def _group_ticks(workflows: Sequence[Workflow], shares: Sequence[SloShares], ticks: ArrayLike) -> Floats:
-    """Ticks through the rest of each queue's group [Q], its own stage included."""
+    """Return the ticks through the rest of each queue's group [Q], including its own stage."""
     table = np.asarray(ticks, np.float64)
     return np.array(
         [
@@ -66,7 +66,7 @@ def _group_ticks(workflows: Sequence[Workflow], shares: Sequence[SloShares], tic
 
 
 def _ticks_to_end(workflow: Workflow, ticks: Floats) -> Floats:
-    """Ticks of the longest way from each stage to the end [S], its own included; `ticks` [S]."""
+    """Return the ticks of the longest path from each stage, itself included, to the end [S]; `ticks` is [S]."""
     total = np.zeros(workflow.stages)
     for stage in reversed(range(workflow.stages)):
         total[stage] = ticks[stage] + max((total[s] for s in workflow.successors[stage]), default=0.0)
@@ -74,7 +74,7 @@ def _ticks_to_end(workflow: Workflow, ticks: Floats) -> Floats:
 
 
 def _work_to_end(workflow: Workflow, work: Floats) -> Floats:
-    """Work of each stage and of all that follow from it [S]; `work` [S]."""
+    """Return the work of each stage and of all stages that follow it [S]; `work` is [S]."""
     after: list[set[int]] = [set() for _ in range(workflow.stages)]
     for stage in reversed(range(workflow.stages)):
         after[stage] = {stage}.union(*(after[s] for s in workflow.successors[stage]))

@@ -1,7 +1,7 @@
 """ESG: pipeline-conscious scheduling with re-planning at every visit (Hui et al., HPDC 2024); a reconstruction.
 
-`esg-literal` follows the description as far as it is known; `esg` is ours: it plans with a safety margin, forces no
-minimum configuration, and spends little on requests that are lost.
+`esg-literal` follows the description as far as it is known. `esg` is our variant: it plans with a safety margin, forces
+no minimum configuration, and spends little on requests that are lost.
 """
 
 from __future__ import annotations
@@ -37,45 +37,45 @@ class NoPath(StrEnum):
     """What to run when no path ends in time."""
 
     BEST_EFFORT = "best_effort"
-    """The fastest: the job may be the last chance of those behind it."""
+    """The fastest, so that the jobs waiting behind may be in time."""
     GIVE_UP = "give_up"
-    """The cheapest: the job is lost anyway."""
+    """The cheapest, because the job is lost anyway."""
 
 
 class Candidates(StrEnum):
-    """What the list of first configurations holds."""
+    """What the list of first configurations contains."""
 
     CONFIGS = "configs"
-    """The K cheapest first configurations, each by its best path."""
+    """The K cheapest first configurations, each rated by its best path."""
     PATHS = "paths"
-    """The first configurations of the K cheapest paths, which may share them."""
+    """The first configurations of the K cheapest paths; several paths may share one."""
 
 
 @dataclass(frozen=True)
 class Esg:
-    """ESG with every choice that the paper leaves open as a knob."""
+    """ESG, with a parameter for every choice that the paper leaves open."""
 
     name: str
     margin: float = 0.85
-    """Part of T* that is planned with; the mean run times of a profile leave no room for noise."""
+    """Fraction of T* that ESG plans with; the mean run times of a profile leave no room for noise."""
     k: int = 5
-    """Paths, or first configurations, that are kept."""
+    """Number of paths, or of first configurations, that are kept."""
     candidates: Candidates = Candidates.CONFIGS
     group: int = GROUP_STAGES
-    """Stages planned together at most."""
+    """Most stages that are planned together."""
     later_batch: LaterBatch = LaterBatch.LE_FIRST
-    """Batches of later stages: at most the first one's, or free."""
+    """Batches of later stages: at most the first stage's batch, or any."""
     no_path: NoPath = NoPath.GIVE_UP
     retries: int = -1
     """Failed visits after which the minimum configuration is forced; -1: never."""
     rescue: bool = False
-    """Force it, too, when the slack is shorter than its run time."""
+    """Force it also when the slack is shorter than its run time."""
     replan: bool = True
-    """T* is what is really left; else the stages' shares as if all were on time."""
+    """T* is the time that is really left; otherwise the group's share of the SLO, as if it began on time."""
     sharing: bool = True
-    """GPUs are shared; else only configurations with the largest vGPU share are used."""
+    """GPUs are shared; otherwise only configurations with the largest vGPU share are used."""
     batching: bool = True
-    """Batches are used; else every task takes one request."""
+    """Batches are used; otherwise every task takes one request."""
     locality: bool = True
     """Dispatch prefers invokers that hold the inputs."""
 
@@ -95,7 +95,7 @@ class Esg:
         return PROGRAM
 
     def bind(self, bank: Bank) -> EsgData:
-        """Frontiers of every queue, and the knobs as numbers."""
+        """Return the tables of every queue, and the parameters as numbers."""
         tables = platform_tables(bank)
         grid = tables.scenario.grid
         allowed = np.ones(grid.size, bool)
@@ -107,7 +107,7 @@ class Esg:
         return EsgData(**_columns(self, tables, shares, allowed))
 
     def adapt(self, worlds: World, data: Any) -> World:
-        """The worlds, without locality where it is switched off."""
+        """Return the worlds, without locality if it is switched off."""
         return without_locality(worlds) if not self.locality else worlds
 
 
@@ -150,14 +150,14 @@ def _columns(esg: Esg, tables: PlatformTables, shares: list[SloShares], allowed:
 
 
 def _few_shapes(table: Ints, more: int, rest: int) -> Ints:
-    """A table [Q, B, M (+ `more`), ...] with M rounded up: programs are compiled per shape, whatever the SLO."""
+    """Round up M of a table [Q, B, M (+ `more`), ...], because each shape needs a program of its own."""
     steps = table.shape[2] - more
     room = -(-steps // STEPS) * STEPS - steps
     return np.pad(table, [(0, 0), (0, 0), (0, room), *[(0, 0)] * (table.ndim - 3)], constant_values=rest)
 
 
 def _fallback(esg: Esg, time: Ints, cost: Ints, batch: Ints, allowed: Bools) -> Ints:
-    """Rank [X] of a function's configurations where no path ends in time; `best_effort` ranks within each batch."""
+    """Rank a function's configurations [X] for when no path ends in time; `best_effort` ranks within each batch."""
     rank = np.full(len(batch), NONE, np.int32)
     own = np.flatnonzero(allowed)
     if esg.no_path is NoPath.GIVE_UP:

@@ -1,7 +1,7 @@
-"""ESG's choice in one look-up, pure JAX: first configurations by the cheapest path that begins with them.
+"""ESG's choice as a table look-up, in pure JAX: first configurations, ranked by their cheapest paths.
 
-The JAX twin of `frontier.first_configurations` and `frontier.first_of_paths`: what remains of an episode's decision is
-a comparison per step of a table and one gather.
+It is the JAX version of `frontier.first_configurations` and `frontier.first_of_paths`. A decision within an episode
+costs only one comparison per step of a table and one gather.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class EsgData:
     deadline: jax.Array  # [Q] float32 share by which its group should have ended
     batch: jax.Array  # [X] int32
     allowed: jax.Array  # [X] bool
-    fallback: jax.Array  # [Q, X] int32 rank where no path ends in time, smaller first
-    fullest: jax.Array  # [] bool the fall-back takes the fullest batch only
-    margin: jax.Array  # [] float32 part of T* that is planned with
-    candidates: jax.Array  # [] int32 how many of the list are tried
+    fallback: jax.Array  # [Q, X] int32 rank if no path ends in time, smaller first
+    fullest: jax.Array  # [] bool the fall-back uses the fullest batch only
+    margin: jax.Array  # [] float32 fraction of T* to plan with
+    candidates: jax.Array  # [] int32 number of configurations of the list that are tried
     replan: jax.Array  # [] bool
     retries: jax.Array  # [] int32 failed visits before the minimum configuration is forced
-    rescue: jax.Array  # [] bool force it when the slack is shorter than its run time, too
+    rescue: jax.Array  # [] bool force it also when the slack is shorter than its run time
     least: jax.Array  # [] int32 the minimum configuration
 
 
 def target(data: EsgData, view: View) -> jax.Array:
-    """T*: ticks that the group may still take, less the safety margin; without re-planning its share alone."""
+    """Return T*, the ticks that the group may still take times the safety margin; without re-planning, of its share."""
     slo = (view.slack + view.waited).astype(jnp.float32)
     end, begin = data.deadline[view.queue], data.begins[view.queue]
     left = jnp.where(data.replan, end * slo - view.waited.astype(jnp.float32), (end - begin) * slo)
@@ -46,12 +46,12 @@ def target(data: EsgData, view: View) -> jax.Array:
 
 
 def path_costs(data: EsgData, view: View) -> jax.Array:
-    """Costs [X, K] of the cheapest paths within T* by first configuration; `NO_PATH` or more: there is none."""
+    """Return the costs [X, K] of the cheapest paths within T* by first configuration; `NO_PATH` or more: none."""
     return costs_within(data, view, target(data, view))
 
 
 def costs_within(data: EsgData, view: View, goal: jax.Array) -> jax.Array:
-    """The same within `goal` ticks [] int32."""
+    """Return the same for paths within `goal` ticks [] int32."""
     queue = view.queue
     left = goal - data.time[queue]
     step_time = data.step_time[queue]  # [M, B]
@@ -64,12 +64,12 @@ def costs_within(data: EsgData, view: View, goal: jax.Array) -> jax.Array:
 
 
 def choose(data: EsgData, view: View) -> Decision:
-    """The first configuration of ESG's list that can run now; else, by option, the minimum one; else WAIT."""
+    """Choose the first configuration of ESG's list that can run now; else, by option, the minimum one; else WAIT."""
     return pick(data, view, path_costs(data, view), data.candidates)
 
 
 def pick(data: EsgData, view: View, cost: jax.Array, candidates: jax.Array) -> Decision:
-    """The decision where paths cost `cost` [X, K] and the `candidates` [] cheapest first ones are tried."""
+    """Decide from the costs of paths `cost` [X, K], trying the `candidates` [] cheapest first configurations."""
     best, number = cost[:, 0], jnp.arange(cost.shape[0], dtype=jnp.int32)
     lost = jnp.min(folded(best)) >= NO_PATH
     order, able = _order(data, view, best, lost)
@@ -84,7 +84,7 @@ def pick(data: EsgData, view: View, cost: jax.Array, candidates: jax.Array) -> D
 
 
 def _order(data: EsgData, view: View, best: jax.Array, lost: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """(rank [X], what can be run now [X]): by the cheapest path, or by the fall-back where no path ends in time."""
+    """Return (rank [X], can run now [X]): by the cheapest path, or by the fall-back if no path ends in time."""
     most = jnp.max(jnp.where(data.allowed & (data.batch <= view.length), data.batch, 0))
     last = data.fallback[view.queue]
     fits_last = data.allowed & (last < NONE) & (~data.fullest | (data.batch == most))
@@ -92,7 +92,7 @@ def _order(data: EsgData, view: View, best: jax.Array, lost: jax.Array) -> tuple
 
 
 def scores(data: EsgData, view: View) -> jax.Array:
-    """Minus the cost of the cheapest path of each legal configuration [X], relative to the cheapest of all."""
+    """Return minus the cost of each legal configuration's cheapest path [X], relative to the cheapest of all."""
     best = path_costs(data, view)[:, 0]
     rank, known = _order(data, view, best, jnp.min(folded(best)) >= NO_PATH)
     least = jnp.min(folded(jnp.where(known, rank, NONE))).astype(jnp.float32)

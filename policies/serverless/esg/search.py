@@ -1,17 +1,17 @@
-"""ESG_1Q: the K cheapest paths of a queue's group that end in time, by A* with two pruning blades (spec d.3).
+"""ESG_1Q: finds the K cheapest paths of a queue's group that end in time, by A* with two pruning blades (spec d.3).
 
-A reconstruction: stage-wise A* with "dual-blade pruning" by time and cost is ESG's (HPDC'24), the details are inferred.
+A reconstruction: stage-wise A* with "dual-blade pruning" by time and cost is ESG's (HPDC'24); the details are inferred.
 For a prefix p of a path, extended by a configuration (t, c):
 
     tLow  = p.t + t + tmin     least time of a completion; blade 1 (time): tLow > T* cannot end in time
     rLow  = p.c + c + cmin     least cost of a completion; blade 2 (cost): rLow > bound cannot be among the K cheapest
     rFast = p.c + c + cfast    cost of the fastest completion, a complete path that ends in time once blade 1 passed
 
-with tmin, cmin, cfast summed over the stages after. `bound` is the K-th smallest rFast of one stage, the least over
-stages: within a stage the rFast belong to different paths, whereas a prefix and its own fastest extension would be one
-path counted twice. Exact: the tests compare it with brute force.
+with tmin, cmin, cfast summed over the stages that follow. `bound` is the least, over stages, of the K-th smallest rFast
+of a stage. Only rFast of one stage are compared, because they belong to different paths; across stages a prefix and its
+own fastest extension would count one path twice. The search is exact: the tests compare it with brute force.
 
-This is the instrumented search, for study; policies look the same choices up in `frontier`.
+This search is instrumented for study; policies look up the same choices in `frontier`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ..costs import NO_PATH
 from ..paths import Config, PathSpace
 
 PATHS = 5
-"""Cheapest paths that are kept (K of the spec, as recalled)."""
+"""Number of cheapest paths that are kept (K of the spec, as recalled)."""
 
 
 class Prefix(NamedTuple):
-    """A path so far, in the order of paths: cost, then configuration numbers."""
+    """The beginning of a path; prefixes sort as paths do, by cost, then configuration numbers."""
 
     cost: int
     configs: tuple[int, ...]
@@ -39,7 +39,7 @@ class Prefix(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Stages after one, summed: least time, least cost, and the cost of the fastest completion."""
+    """Sums over the stages after a stage: least time, least cost, and the cost of the fastest completion."""
 
     time: int
     cost: int
@@ -48,22 +48,22 @@ class Rest(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found, and what it took."""
+    """The paths that a search found, and its effort."""
 
     paths: tuple[Prefix, ...]
     """At most K, cheapest first; empty if no path ends in time."""
     kept: int
-    """Prefixes and paths that were built, over all stages."""
+    """Number of prefixes and paths that were built, over all stages."""
     pruned_by_time: int
-    """Extensions refused by blade 1."""
+    """Number of extensions refused by blade 1."""
     pruned_by_cost: int
-    """Extensions refused by blade 2, and prefixes it dropped at the end of a stage."""
+    """Number of extensions refused by blade 2, and of prefixes that it dropped at the end of a stage."""
     ms: float
-    """Wall time of the search itself; the sorted profiles are prepared before."""
+    """Wall time of the search itself; sorting the profiles before is not included."""
 
     @property
     def first(self) -> tuple[int, ...]:
-        """First configurations, that of the cheapest path first, each once."""
+        """The first configurations of the paths, each once, that of the cheapest path first."""
         return tuple(dict.fromkeys(path.configs[0] for path in self.paths))
 
 
@@ -82,17 +82,17 @@ class _Run:
     pruned_by_cost: int = 0
 
     def limit(self) -> int:
-        """Cost above which a path cannot be among the K cheapest."""
+        """Return the cost above which a path cannot be among the K cheapest."""
         return min(self.bound, self.stage_best[-1]) if len(self.stage_best) == self.k else self.bound
 
     def offer(self, cost: int) -> None:
-        """Note a path that ends in time and costs `cost`."""
+        """Record a path that ends in time and costs `cost`."""
         insort(self.stage_best, cost)
         del self.stage_best[self.k :]
 
 
 class Search:
-    """The search of one (workflow, stage): profiles sorted and summed once, then asked at every visit."""
+    """The search of one (workflow, stage): profiles are sorted and summed once, and used at every visit."""
 
     def __init__(self, space: PathSpace):
         stages, levels = range(1, len(space.time)), range(len(space.batches))
@@ -104,9 +104,9 @@ class Search:
     def paths(
         self, target: int, length: int, k: int = PATHS, time_blade: bool = True, cost_blade: bool = True
     ) -> Found:
-        """The `k` cheapest paths of at most `target` ticks (T*) for a queue of `length` jobs.
+        """Find the `k` cheapest paths of at most `target` ticks (T*) for a queue of `length` jobs.
 
-        Switching a blade off changes the work, never the result.
+        Switching a blade off changes the effort, but never the result.
         """
         start = time.perf_counter()
         run = _Run(target, k, time_blade, cost_blade)
@@ -119,7 +119,7 @@ class Search:
         return Found(tuple(in_time[:k]), run.kept, run.pruned_by_time, run.pruned_by_cost, ms)
 
     def _extend(self, front: Iterable[Prefix], stage: int, run: _Run) -> list[Prefix]:
-        """Every prefix that the blades let through, one stage longer, by cost ascending."""
+        """Extend the prefixes by one stage; return those that pass the blades, by ascending cost."""
         run.stage_best = []
         longer: list[Prefix] = []
         for prefix in front:
@@ -135,7 +135,7 @@ class Search:
 
 
 def _extensions(prefix: Prefix, configs: list[Config], rest: Rest, run: _Run) -> Iterator[Prefix]:
-    """The extensions of one prefix by `configs`, sorted by time, that pass both blades."""
+    """Yield the extensions of one prefix by `configs` (sorted by time) that pass both blades."""
     for n, (ticks, cost, config) in enumerate(configs):
         total_time, total_cost = prefix.time + ticks, prefix.cost + cost
         in_time = total_time + rest.time <= run.target
@@ -151,7 +151,7 @@ def _extensions(prefix: Prefix, configs: list[Config], rest: Rest, run: _Run) ->
 
 
 def _suffix_sums(lists: list[list[Config]]) -> list[Rest]:
-    """For each stage, the stages after it; `lists` are those of stages 2 .. n, sorted by (time, cost)."""
+    """Sum, for each stage, the stages after it; `lists` holds stages 2 .. n, each sorted by (time, cost)."""
     sums = [Rest(0, 0, 0)]
     for configs in reversed(lists):
         after = sums[0]

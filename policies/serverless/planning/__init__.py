@@ -1,1 +1,1 @@
-"""Offline planners: a static plan per workflow, made before the run."""
+"""Offline planners, which make a static plan per workflow before the run."""

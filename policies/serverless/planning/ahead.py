@@ -1,9 +1,9 @@
-"""Aquatope's plans, made by several processes ahead of the runs that need them.
+"""Makes Aquatope's plans in several processes, before the runs that need them.
 
-The processes only compute: each plan is written by this one when it arrives, whole or not at all, so that a run that is
-interrupted keeps what was finished. They are spawned, not forked (JAX would wait for ever), and so import the main
-module again, which must then do nothing: the `varigym` command is such a one, a script without the usual guard is not.
-JAX they do not import.
+The workers only compute. The main process writes each plan atomically when it arrives, so that an interrupted run keeps
+the finished plans. Workers are spawned, not forked (JAX would wait for ever), and so import the main module again. That
+import must have no effects: the `varigym` command has none, a script without a `__main__` guard has. Workers do not
+import JAX.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .cache import CacheNotice, cache_folder
 from .problem import PlanProblem
 
 MOST_PROCESSES = 8
-"""Each holds torch, some 400 MB."""
+"""Most worker processes; each loads torch, about 400 MB."""
 
 
 def make_plans(
@@ -35,9 +35,9 @@ def make_plans(
     folder: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Make the plans that the cache lacks, in up to `processes` processes; equal to those that one would make.
+    """Make the plans that the cache lacks, in up to `processes` processes; one process would make the same plans.
 
-    Nothing happens where there is one plan or one process: whoever needs a plan makes it.
+    With a single plan or process nothing is done here: `bind` makes the plans that it needs.
     """
     numbers, jobs = tuple(seeds), dict[Path, tuple[PlanProblem, int]]()
     for problem in problems:
@@ -61,7 +61,7 @@ def make_plans(
 
 @contextmanager
 def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Spawned processes that are all gone at the end; at once, where this ends by an error or Ctrl-C."""
+    """Provide spawned processes that have all ended on exit; an error or Ctrl-C ends them at once."""
     others = set(active_children())
     pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent)
     try:
@@ -76,7 +76,7 @@ def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
 
 @contextmanager
 def _unheard_interrupts() -> Iterator[None]:
-    """Processes that are started in here never hear Ctrl-C: their parent does, and ends them."""
+    """Let processes that are started inside ignore Ctrl-C; their parent handles it and ends them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -85,7 +85,7 @@ def _unheard_interrupts() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """A process whose parent was killed ends, instead of waiting for work for ever."""
+    """End this process when its parent is killed, instead of waiting for work for ever."""
     parent = parent_process()
 
     def watch() -> None:

@@ -1,19 +1,19 @@
-"""Aquatope's planner: Bayesian optimisation of one workflow's sizes, from runs of the workflow itself.
+"""Aquatope's planner: Bayesian optimisation of one workflow's sizes, from trial runs of the workflow.
 
-Zhou, Zhang, Delimitrou, "AQUATOPE", ASPLOS 2023. As released: 10 random points, then 20 rounds of 3 proposals by
-noisy expected improvement, from one Gaussian process for cost and one for latency - SLO; measurements outside the 95 %
-interval of what all others predict are dropped as anomalies; a size is measured once; the plan is the cheapest point
-that was seen to be feasible. Adapted here (spec e.5):
+Zhou, Zhang, Delimitrou, "AQUATOPE", ASPLOS 2023. The release measures 10 random points, then 20 rounds of 3 proposals
+by noisy expected improvement, from one Gaussian process for cost and one for latency - SLO. It drops measurements
+outside the 95 % interval that all others predict as anomalies, and measures a size once. The plan is the cheapest
+point that was measured as feasible. Our adaptations (spec e.5):
 
 - a point is (batch, vCPU, vGPU) per stage, each a position on its axis of the grid, scaled to [0, 1]. Only grid points
-  can run, so proposals are the best of a random pool of them, half of it anywhere, half close to the best points so
-  far, instead of a gradient search that is rounded, which took some 20 times longer here;
-- a measurement is one run (`runs`), with latencies of the profile and noise of its own. A point that met the SLO once
-  may well miss it next time; with more runs, a named deviation, the mean cost and the P95 latency are used;
-- anomalies are found anew each round, among all measurements; they do not stay dropped;
+  can run. So proposals are the best of a random pool of grid points, half of them anywhere and half close to the best
+  points so far, instead of a rounded gradient search, which took some 20 times longer here;
+- a measurement is one run (`runs`), with the profile's latencies and its own noise. A point that met the SLO once may
+  well miss it next time. With more runs, a named deviation, the mean cost and the P95 latency are used;
+- each round looks for anomalies among all measurements again; they do not stay dropped;
 - without a feasible point the plan is the one of least latency.
 
-Plans may differ in rounding between machines and library versions; `aquatope_plans` keeps those that were made.
+Plans may differ by rounding between machines and library versions, so `aquatope_plans` caches the plans that were made.
 """
 
 from __future__ import annotations
@@ -40,33 +40,33 @@ if TYPE_CHECKING:
 
 MISSING = "Aquatope's planner needs BoTorch; install it with: pip install -c constraints.txt 'varigym[aquatope]'"
 PLAN_SEEDS = 5
-"""Plans per workflow that a study averages over: one optimisation says little about the next."""
+"""Plans per workflow that a study averages over, because single optimisations differ much."""
 FORMAT = 1
-"""Of cached plans; raised when the same inputs give other plans."""
+"""Version of cached plans; it increases when the same inputs give other plans."""
 STREAM = 0xA9A
-"""Keeps the planner's random numbers apart from others of the same seed."""
+"""Separates the planner's random numbers from others of the same seed."""
 
 
 @dataclass(frozen=True)
 class AquatopeSettings:
-    """How the optimisation goes; defaults are those of the release, where it has them."""
+    """Parameters of the optimisation; defaults are the release's where it has them."""
 
     initial: int = 10
-    """Random points to begin with."""
+    """Number of random points at the start."""
     rounds: int = 20
     proposals: int = 3
     """Points proposed and measured per round."""
     runs: int = 1
     """Runs of the workflow per point."""
     confidence: float = 0.95
-    """Of the interval outside which a measurement is an anomaly."""
+    """Confidence of the interval outside which a measurement is an anomaly."""
     drop_anomalies: bool = True
     draws: int = 32
-    """Quasi-random draws that the expected improvement is averaged over."""
+    """Number of quasi-random draws that the expected improvement is averaged over."""
     pool: int = 512
-    """Grid points among which proposals are chosen."""
+    """Number of grid points drawn to choose proposals from."""
     fit_steps: int = 20
-    """Steps of each fit, from where the last one ended."""
+    """Most steps of each fit, which starts from the previous fit."""
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -85,25 +85,25 @@ class AquatopeSettings:
 
 @dataclass(frozen=True)
 class AquatopePlan:
-    """A static plan, and what it took to find it."""
+    """A static plan, and the effort to find it."""
 
     configs: Configs
     latency_ticks: float
-    """As measured."""
+    """Measured latency."""
     cost_usd: float
-    """Per request, at mean latencies."""
+    """Cost per request, at mean latencies."""
     feasible: bool
-    """The measured latency meets the SLO."""
+    """Whether the measured latency meets the SLO."""
     samples: int
-    """Points measured."""
+    """Number of points measured."""
     anomalies: int
-    """Points dropped at the end."""
+    """Number of points dropped at the end."""
     ms: float
     """Wall time of the optimisation."""
 
 
 def plan_aquatope(problem: PlanProblem, seed: int = 0, settings: AquatopeSettings = AquatopeSettings()) -> AquatopePlan:
-    """Plan of one workflow. Raises `InputError` where BoTorch is not installed."""
+    """Plan one workflow. Raises `InputError` if BoTorch is not installed."""
     check_whole("seed", seed, 0, 2**32 - 1)
     began = perf_counter()
     surrogates = _surrogates(settings, seed)
@@ -135,22 +135,22 @@ def aquatope_plans(
     settings: AquatopeSettings = AquatopeSettings(),
     folder: Path | None = None,
 ) -> tuple[AquatopePlan, ...]:
-    """Plans of several seeds, each from the cache where it was made before; kept plans need no BoTorch.
+    """Return the plans of several seeds, from the cache if they were made before; cached plans need no BoTorch.
 
-    A file per plan in `folder` (default: the user's cache), named by a hash of everything that decides it.
+    Each plan has a file in `folder` (default: the user's cache), named by a hash of all inputs of the plan.
     """
     return tuple(_cached_plan(problem, seed, settings, folder) for seed in seeds)
 
 
 def plan_path(problem: PlanProblem, seed: int, settings: AquatopeSettings, folder: Path | None = None) -> Path:
-    """The file that keeps a plan: in `folder`, default the user's cache."""
+    """Return the file of a plan: in `folder`, by default the user's cache."""
     parts = repr((FORMAT, problem.digest, seed, settings))
     home = cache_folder() if folder is None else folder
     return home / "aquatope" / f"{hashlib.sha256(parts.encode()).hexdigest()[:32]}.json"
 
 
 def kept_plan(path: Path, problem: PlanProblem) -> AquatopePlan | None:
-    """The plan in a file; None where there is none, and with a notice where it cannot be one of this problem."""
+    """Return the plan in a file; None if there is no file or, with a notice, if it is no plan of this problem."""
     found = load(path)
     if found is None:
         return None
@@ -162,7 +162,7 @@ def kept_plan(path: Path, problem: PlanProblem) -> AquatopePlan | None:
 
 
 def keep(path: Path, plan: AquatopePlan) -> None:
-    """Write a plan to its file, whole or not at all."""
+    """Write a plan to its file atomically."""
     store(path, asdict(plan))
 
 
@@ -176,7 +176,7 @@ def _cached_plan(problem: PlanProblem, seed: int, settings: AquatopeSettings, fo
 
 
 def _read(found: dict[str, Any], problem: PlanProblem) -> AquatopePlan:
-    """A plan from its file. Raises KeyError, TypeError or ValueError where it is not one of this problem."""
+    """Read a plan from its file. Raises KeyError, TypeError or ValueError if it is no plan of this problem."""
     plan = AquatopePlan(**{**found, "configs": tuple(found["configs"])})
     check_whole("stages of the plan", len(plan.configs), problem.stages, problem.stages)
     for config in plan.configs:
@@ -190,7 +190,7 @@ def _read(found: dict[str, Any], problem: PlanProblem) -> AquatopePlan:
 
 
 def _kept(trials: Trials, surrogates: Surrogates, settings: AquatopeSettings) -> Bools:
-    """Fit the surrogates to all measurements; those that are not anomalies [N]."""
+    """Fit the surrogates to all measurements, and return which of them are not anomalies [N]."""
     surrogates.fit(trials.scaled(trials.levels), trials.cost / trials.cost.mean(), trials.excess)
     kept = ~surrogates.anomalies(settings.confidence)
     return kept if settings.drop_anomalies and kept.any() else np.ones_like(kept)

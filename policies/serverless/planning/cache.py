@@ -1,4 +1,4 @@
-"""Plans that took long to make, kept as JSON files in the user's cache: $VARIGYM_CACHE, else XDG's folder."""
+"""Keeps plans that took long to make, as JSON files in the user's cache: $VARIGYM_CACHE, else XDG's folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class CacheNotice(UserWarning):
 
 
 def cache_folder() -> Path:
-    """$VARIGYM_CACHE, else $XDG_CACHE_HOME/varigym, else ~/.cache/varigym."""
+    """Return $VARIGYM_CACHE, else $XDG_CACHE_HOME/varigym, else ~/.cache/varigym."""
     if chosen := os.environ.get("VARIGYM_CACHE"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
@@ -22,7 +22,7 @@ def cache_folder() -> Path:
 
 
 def load(path: Path) -> dict[str, object] | None:
-    """The object in a file; None where there is no file, and with a notice where it cannot be read."""
+    """Return the object in a file; None if there is no file or, with a notice, if it cannot be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -37,12 +37,12 @@ def load(path: Path) -> dict[str, object] | None:
 
 
 def refuse(path: Path, why: str) -> None:
-    """Say that a cached file is not used."""
+    """Warn that a cached file is not used."""
     warnings.warn(f"cached plan {path} cannot be used ({why}); it is computed again", CacheNotice, stacklevel=2)
 
 
 def store(path: Path, content: dict[str, object]) -> None:
-    """Write a file whole or not at all; a notice where that cannot be done."""
+    """Write a file atomically, or give a notice if that is not possible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=path.stem, suffix=".tmp", dir=path.parent)

@@ -1,19 +1,19 @@
-"""How long a request takes under a static plan, as a distribution: Orion's model, by convolution of its stages.
+"""The distribution of a request's latency under a static plan: Orion's model, by convolution of its stages.
 
-Stage s takes m_s F: m_s its profile's mean, F the run-time factor of `Noise`, independent between stages. Along a chain
-distributions are convolved, at a join the later of the branches counts (Mahgoub et al., OSDI 2022, "sum" and "max").
-Let d be the closest dominator of stage v, which every path to v passes. Then
+Stage s takes m_s F, where m_s is its profile's mean and F the run-time factor of `Noise`, independent between stages.
+Along a chain the distributions are convolved; at a join the later branch counts (Mahgoub et al., OSDI 2022, "sum" and
+"max"). Let d be the closest dominator of stage v, which every path to v passes. Then
 
     step(v) = time from the end of d to the end of v
             = max over predecessors p of (sum of step(u) for u from p up the dominator tree, until d)  +  stage v
 
-with the branches of a max taken as independent. On series-parallel workflows that is exact; where branches share
-stages below d they rise together, and the maximum, hence the percentile, is a little too large: on the safe side.
+where the branches of a max are treated as independent. That is exact for series-parallel workflows. If branches share
+stages below d, they are correlated, and the maximum, hence the percentile, is a little too large: on the safe side.
 
 Distributions are masses on CELLS cells of equal width, each stage rounded to the nearest cell. A width is a power of
-two ticks, the smallest that holds all but TAIL of the mass, so that states alike share it and can be compared: 0.2 to
-0.5 % of the mean end-to-end latency at the default noise. Percentiles are interpolated within a cell. Without noise the
-answer is the longest path, exactly.
+two ticks, the smallest that holds all but TAIL of the mass, so that similar states share it and can be compared. It is
+0.2 to 0.5 % of the mean end-to-end latency at the default noise. Percentiles are interpolated within a cell. Without
+noise the percentile is exactly the longest path.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CELLS = 1024
 TAIL = 1e-6
 """Probability per stage that may fall beyond the last cell."""
 MOST_SPECTRA = 4096
-"""Transformed distributions that are kept, 8 KiB each."""
+"""Number of transformed distributions that are cached, 8 KiB each."""
 ENTRY = 0
 
 Spectrum = NDArray[np.complex128]
@@ -44,7 +44,7 @@ Spectrum = NDArray[np.complex128]
 
 
 class LatencyModel:
-    """End-to-end latency of the plans of one workflow."""
+    """Computes the end-to-end latency of the plans of one workflow."""
 
     def __init__(self, problem: PlanProblem) -> None:
         self._problem = problem
@@ -54,7 +54,7 @@ class LatencyModel:
         self._spectrum = lru_cache(MOST_SPECTRA)(self._new_spectrum)
 
     def percentile(self, configs: Sequence[int], share: float = PERCENTILE) -> float:
-        """Ticks within which `share` of the requests end under a plan."""
+        """Return the ticks within which `share` of the requests end under a plan."""
         means = [int(self._problem.latency_ticks[stage, config]) for stage, config in enumerate(configs)]
         longest = longest_path(self._problem.edges, means)
         if is_exact(self._problem.noise):
@@ -64,7 +64,7 @@ class LatencyModel:
         return _quantile(cdf, share) * math.ldexp(1.0, exponent)
 
     def _end(self, means: list[int], exponent: int) -> Spectrum:
-        """End of the exit stage."""
+        """Return the distribution of the end of the exit stage."""
         steps: list[Spectrum] = []
         for stage, mean in enumerate(means):
             own = self._spectrum(mean, exponent)
@@ -72,20 +72,20 @@ class LatencyModel:
         return self._climb(len(means) - 1, None, steps)
 
     def _join(self, stage: int, steps: list[Spectrum]) -> Spectrum:
-        """From the end of the closest dominator of `stage` to the end of its last predecessor."""
+        """Return the time from the end of the closest dominator of `stage` to the end of its last predecessor."""
         fork = self._above[stage]
         branches = [_cdf(self._climb(u, fork, steps)) for u in self._before[stage] if u != fork]
         return np.fft.rfft(np.diff(np.prod(branches, axis=0), prepend=0.0))
 
     def _climb(self, stage: int, fork: int | None, steps: list[Spectrum]) -> Spectrum:
-        """Sum of the steps from `stage` up the dominator tree, to `fork`, which is left out, or to the entry."""
+        """Sum the steps from `stage` up the dominator tree, to `fork` (excluded) or to the entry."""
         total, at = steps[stage], self._above.get(stage)
         while at != fork and at is not None:
             total, at = total * steps[at], self._above.get(at)
         return total
 
     def _new_spectrum(self, mean: int, exponent: int) -> Spectrum:
-        """Distribution of one stage: its mass by nearest cell."""
+        """Compute the distribution of one stage, with its mass in the nearest cells."""
         upper_edge: Floats = (np.arange(CELLS, dtype=np.float64) + 0.5) * (math.ldexp(1.0, exponent) / mean)
         cdf = factor_cdf(self._problem.noise, upper_edge)
         cdf[-1] = 1.0
@@ -93,19 +93,19 @@ class LatencyModel:
 
 
 def is_exact(noise: Noise) -> bool:
-    """Run times never stray from the profile."""
+    """Whether run times always equal the profile."""
     return noise.noise_cv == 0 and (noise.straggler_share == 0 or noise.straggler_factor == 1)
 
 
 def factor_cdf(noise: Noise, factor: Floats) -> Floats:
-    """P(F <= factor): a log-normal of mean 1, and the same times the straggler factor for a share of the tasks."""
+    """Return P(F <= factor): F is log-normal with mean 1, times the straggler factor for a share of the tasks."""
     share = noise.straggler_share
     normal, straggling = _lognormal_cdf(noise, factor), _lognormal_cdf(noise, factor / noise.straggler_factor)
     return (1 - share) * normal + share * straggling
 
 
 def factor_reach(noise: Noise) -> float:
-    """A factor that is exceeded with a probability of at most TAIL."""
+    """Return a factor that is exceeded with a probability of at most TAIL."""
     sigma = _sigma(noise)
     slowest = max(1.0, noise.straggler_factor if noise.straggler_share > 0 else 1.0)
     return slowest * math.exp(sigma * float(ndtri(1 - TAIL)))
@@ -124,12 +124,12 @@ def _lognormal_cdf(noise: Noise, factor: Floats) -> Floats:
 
 
 def _cdf(spectrum: Spectrum) -> Floats:
-    """P(at most this cell) [CELLS]."""
+    """Return the probability of each cell or a lower one [CELLS]."""
     return np.cumsum(np.fft.irfft(spectrum, CELLS))
 
 
 def _quantile(cdf: Floats, share: float) -> float:
-    """Cells below which `share` of the mass lies; the mass of a cell is spread evenly over its width."""
+    """Return the position in cells below which `share` of the mass lies; a cell's mass is spread evenly over it."""
     cell = min(int(np.searchsorted(cdf, share)), CELLS - 1)
     below = cdf[cell - 1] if cell > 0 else 0.0
     return cell - 0.5 + float((share - below) / max(cdf[cell] - below, TAIL))

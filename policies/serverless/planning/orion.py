@@ -1,16 +1,16 @@
-"""Orion's planner: sizes of all stages before a workflow starts, from a model of its P95 latency.
+"""Orion's planner: chooses the sizes of all stages before a workflow starts, by a model of its P95 latency.
 
-Mahgoub et al., "Orion and the Three Rights", OSDI 2022. The released code climbs greedily: all functions at their
-smallest memory, then whichever one step of one function lowers the P95 most, until it is on target or 10,000 steps
-were made. The paper is recalled to search best-first. Both are here; what is adapted (spec e.4):
+Mahgoub et al., "Orion and the Three Rights", OSDI 2022. The released code climbs greedily: it starts with the smallest
+memory for all functions and repeats the single step that lowers the P95 most, until that is on target or 10,000 steps
+were made. As we recall, the paper searches best-first. Both are available; our adaptations (spec e.4):
 
-- a state is (batch, vCPU, vGPU) per stage, not memory. A step takes the vCPUs or the vGPUs of a stage to the next
-  value of the grid, or its batch to the next smaller one;
-- so the smallest size is one with the fewest vCPUs and vGPUs *per job*: the search begins with the smallest shares and
-  the largest batch, from which every configuration can be reached. `most_batch` begins with less;
-- best-first expands the cheapest state first and takes the first one that is on target. A step may make a job cheaper
-  (more vCPUs can shorten what the vGPUs are paid for), so that need not be the optimum;
-- where no state is on target, or the budget ends first, the plan is the one with the least P95 that was looked at.
+- a state is (batch, vCPU, vGPU) per stage, not memory. A step raises the vCPUs or the vGPUs of a stage to the next
+  value of the grid, or lowers its batch to the next smaller one;
+- so the smallest size is the one with the fewest vCPUs and vGPUs *per job*: the search begins with the smallest shares
+  and the largest batch, from which every configuration can be reached. `most_batch` sets a smaller first batch;
+- best-first search expands the cheapest state first and returns the first state on target. It need not be the optimum,
+  because a step may make a job cheaper (more vCPUs can shorten the time for which vGPUs are paid);
+- if no state is on target, or the budget ends first, the plan is the visited state with the least P95.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from .problem import Configs, PlanProblem
 
 
 class Search(StrEnum):
-    """How Orion looks for a plan."""
+    """How Orion searches for a plan."""
 
     GREEDY = "greedy"
     BEST_FIRST = "best-first"
 
 
 BUDGETS = {Search.GREEDY: 10_000, Search.BEST_FIRST: 2_000}
-"""Expansions after which a search stops; for the best-first search a choice of ours, to be swept."""
+"""Expansions after which a search stops; the value of the best-first search is our choice, to be swept."""
 
 
 @dataclass(frozen=True)
 class OrionPlan:
-    """A static plan, and what it took to find it."""
+    """A static plan, and the effort to find it."""
 
     configs: Configs
     p95_ticks: float
-    """By Orion's model."""
+    """P95 latency by Orion's model."""
     cost_usd: float
-    """Per request, at mean latencies."""
+    """Cost per request, at mean latencies."""
     feasible: bool
-    """The P95 is on target."""
+    """Whether the P95 is on target."""
     expansions: int
-    """States of which all steps were looked at."""
+    """Number of states whose steps were all evaluated."""
     ms: float
-    """Wall time of the search; it never enters simulated time by itself."""
+    """Wall time of the search; it does not count as simulated time."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Found:
 def plan_orion(
     problem: PlanProblem, search: Search | str = Search.GREEDY, budget: int | None = None, most_batch: int | None = None
 ) -> OrionPlan:
-    """Plan of one workflow. `most_batch`: batch that the search begins with (default: the largest of the grid)."""
+    """Plan one workflow. The search begins with the batch `most_batch` (default: the largest of the grid)."""
     how = as_search(search)
     limit = BUDGETS[how] if budget is None else budget
     check_whole("budget", limit, 0, 10**9)
@@ -84,12 +84,12 @@ def plan_orion(
 
 
 def as_search(value: Search | str) -> Search:
-    """The member of a name. Raises `InputError`."""
+    """Convert a name to a `Search`. Raises `InputError` if it is unknown."""
     return as_member("search", value, Search)
 
 
 def steps(problem: PlanProblem, configs: Configs) -> Iterator[Configs]:
-    """The plans one step away: for each stage more vCPUs, more vGPUs, a smaller batch."""
+    """Yield the plans one step away: for each stage more vCPUs, more vGPUs, a smaller batch."""
     _, vcpus, vgpus = problem.axes
     for stage, config in enumerate(configs):
         moves = (
@@ -103,7 +103,7 @@ def steps(problem: PlanProblem, configs: Configs) -> Iterator[Configs]:
 
 
 def _greedy(problem: PlanProblem, model: LatencyModel, start: Configs, budget: int) -> _Found:
-    """The step that lowers the P95 most, again and again; ties go to the cheaper, then to the lower numbers."""
+    """Repeat the step that lowers the P95 most; ties go to the cheaper plan, then to the lower numbers."""
     at, p95, expansions = start, model.percentile(start), 0
     while p95 > problem.slo_ticks and expansions < budget:
         expansions += 1
@@ -115,7 +115,7 @@ def _greedy(problem: PlanProblem, model: LatencyModel, start: Configs, budget: i
 
 
 def _best_first(problem: PlanProblem, model: LatencyModel, start: Configs, budget: int) -> _Found:
-    """The cheapest state that was not looked at yet; ties go to the lower numbers."""
+    """Visit the cheapest new state repeatedly; ties go to the lower numbers."""
     queue, seen, expansions = [(problem.cost(start), start)], {start}, 0
     least = (math.inf, start)
     while queue:

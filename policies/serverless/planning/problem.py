@@ -1,7 +1,7 @@
-"""What an offline planner is given: one workflow, its profile, its promise, and what resources cost.
+"""The input of an offline planner: one workflow, its profile, its SLO, and the prices of resources.
 
-A static plan is one configuration per stage, fixed before requests come. Its planned latency is execution alone: no
-queueing, no transfer, no cold start, as Orion's and Aquatope's released planners have it (spec e.4, e.5).
+A static plan is one configuration per stage, fixed before requests arrive. Its planned latency is execution time only:
+no queueing, no transfer, no cold start, as in Orion's and Aquatope's released planners (spec e.4, e.5).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..costs import UnitCosts, in_units, job_cost_usd
 TICKS_PER_S = 100_000
 TICKS_PER_MS = 100
 PERCENTILE = 0.95
-"""Share of requests that a planner wants within the SLO (Orion's default target)."""
+"""Share of requests that a plan should serve within the SLO (Orion's default target)."""
 
 Configs = tuple[int, ...]
 """Configuration number per stage [S]."""
@@ -40,10 +40,10 @@ class PlanProblem:
     grid: ConfigGrid
     edges: tuple[tuple[int, int], ...]
     slo_ticks: int
-    """Target; a caller that wants a safety margin passes less than the SLO."""
+    """Target latency; for a safety margin, pass less than the SLO."""
     prices: Prices = Prices()
     noise: Noise = Noise()
-    """How run times stray from the profile."""
+    """How run times vary around the profile."""
 
     def __post_init__(self) -> None:
         latency = as_array("latency_ticks", self.latency_ticks, np.int32, 2)
@@ -61,32 +61,32 @@ class PlanProblem:
 
     @property
     def stages(self) -> int:
-        """S."""
+        """S, the number of stages."""
         return len(self.latency_ticks)
 
     @property
     def axes(self) -> tuple[int, int, int]:
-        """Values on each axis of the grid: batch, vCPU, vGPU."""
+        """Number of values on each axis of the grid: batch, vCPU, vGPU."""
         return len(self.grid.batches), len(self.grid.vcpus), len(self.grid.vgpus)
 
     @cached_property
     def costs(self) -> UnitCosts:
-        """Cost of one job [S, X]: what a task pays, over its batch."""
+        """Cost of one job [S, X]: the cost of a task divided by its batch."""
         grid, prices = self.grid, self.prices
         seconds = self.latency_ticks / TICKS_PER_S
         shares = (grid.batch, grid.vcpu, grid.vgpu)
         return in_units(job_cost_usd(seconds, *shares, prices.usd_per_vcpu_h, prices.usd_per_vgpu_h), self.stages)
 
     def cost(self, configs: Sequence[int]) -> int:
-        """Cost units of a request under a plan, at mean latencies."""
+        """Return the cost of a request under a plan in cost units, at mean latencies."""
         return int(self.costs.cost[np.arange(self.stages), configs].sum())
 
     def cost_usd(self, configs: Sequence[int]) -> float:
-        """USD of a request under a plan, at mean latencies."""
+        """Return the cost of a request under a plan in USD, at mean latencies."""
         return self.cost(configs) * self.costs.unit_usd
 
     @property
     def digest(self) -> str:
-        """SHA-256 over everything that decides a plan."""
+        """SHA-256 over all parts of the problem that determine a plan."""
         parts = (self.grid, self.edges, self.slo_ticks, self.prices, self.noise, self.latency_ticks.shape)
         return hashlib.sha256(repr(parts).encode() + self.latency_ticks.astype("<i4").tobytes()).hexdigest()

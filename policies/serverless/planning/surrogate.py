@@ -1,11 +1,11 @@
-"""Gaussian processes of cost and latency, and the points they propose: the part of Aquatope that needs BoTorch.
+"""Gaussian processes of cost and latency, and their proposals: the part of Aquatope that needs BoTorch.
 
-Imports torch, so nothing imports this module at its top; `aquatope` does when it plans.
+This module imports torch, so no module imports it at the top; `aquatope` imports it when it plans.
 
-Both processes are BoTorch's `SingleTaskGP`, as in Aquatope's released code. Proposals maximise noisy expected
-improvement with a constraint, by `qLogNoisyExpectedImprovement`: logarithms keep it from vanishing where no improvement
-is likely (Ament et al., NeurIPS 2023), and infeasible draws count as no improvement. The release weights its objective
-by feasibility with an infeasible cost of 0, which is better than its negative costs, whatever they are.
+Both processes are BoTorch's `SingleTaskGP`, as in Aquatope's released code. Proposals maximise constrained noisy
+expected improvement by `qLogNoisyExpectedImprovement`. Its logarithms keep it from vanishing where improvement is
+unlikely (Ament et al., NeurIPS 2023), and infeasible draws count as no improvement. The release weights its objective
+by feasibility with an infeasible cost of 0, which is always better than its negative costs.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from ....scenarios.types import Bools, Floats
 Points = Floats
 """Points of the unit cube [N, D]."""
 Fitted = dict[str, Tensor]
-"""What a process has learned: its mean, noise and length scales."""
+"""The fitted parameters of a process: its mean, noise and length scales."""
 
 
 class Surrogates:
-    """Processes for (-cost) and (latency - SLO), fitted at most `iterations` steps from where the last round ended."""
+    """Processes for (-cost) and (latency - SLO); each fit takes at most `iterations` steps from the previous fit."""
 
     def __init__(self, iterations: int, draws: int, seed: int) -> None:
         self._iterations, self._draws, self._seed = iterations, draws, seed
@@ -48,19 +48,19 @@ class Surrogates:
         self._known: list[SingleTaskGP] = []
 
     def fit(self, points: Points, cost: Floats, excess: Floats) -> None:
-        """Learn from cost and latency - SLO [N] measured at `points`."""
+        """Fit the processes to cost and latency - SLO [N], measured at `points`."""
         self._points, self._values = points, [-cost, excess]
         with _apart(self._seed):
             self._known = [self._fit(process) for process in self._processes(np.ones(len(points), bool))]
             self._fitted = [_learned(process) for process in self._known]
 
     def anomalies(self, confidence: float) -> Bools:
-        """Measurements outside the interval that all others predict, in cost or in latency [N]."""
+        """Return the measurements outside the interval that all others predict, in cost or in latency [N]."""
         with _apart(self._seed):
             return np.logical_or(*(_leave_one_out(process) > ndtri((1 + confidence) / 2) for process in self._known))
 
     def propose(self, kept: Bools, pool: Points, number: int) -> list[int]:
-        """Rows of `pool` to measure next, given the measurements that are `kept` [N]; their fit is not repeated."""
+        """Return the rows of `pool` to measure next, given the measurements `kept` [N]; the last fit is used."""
         with _apart(self._seed):
             improvement = qLogNoisyExpectedImprovement(
                 ModelListGP(*self._processes(kept)).eval(),
@@ -98,15 +98,15 @@ def _process(points: Points, values: Floats, fitted: Fitted) -> SingleTaskGP:
 
 
 def _learned(process: SingleTaskGP) -> Fitted:
-    """Without the scale of the outcomes, which each set of them has of its own."""
+    """Return the fitted parameters without the scale of the outcomes, which differs for each set of outcomes."""
     return {name: value for name, value in process.state_dict().items() if not name.startswith("outcome_transform")}
 
 
 def _leave_one_out(process: SingleTaskGP) -> Floats:
-    """Distance of each measurement from what the others predict, in standard deviations [N].
+    """Return the distance of each measurement from the others' prediction, in standard deviations [N].
 
     With K the covariance of measurements and m their prior mean: |K^-1 (y - m)|_i / sqrt(K^-1_ii) (Rasmussen and
-    Williams 2006, eq. 5.12), at the hyperparameters fitted to all. The release fits none for this test.
+    Williams 2006, eq. 5.12), with the hyperparameters fitted to all. The release fits no hyperparameters for this test.
     """
     process.train()
     with torch.no_grad():
@@ -122,9 +122,9 @@ def _tensor(values: Floats) -> Tensor:
 
 @contextmanager
 def _apart(seed: int) -> Iterator[None]:
-    """Torch's random numbers, threads and the libraries' warnings are as before when this ends.
+    """Isolate torch's random numbers and threads and the libraries' warnings; all are restored at the end.
 
-    One thread: the matrices are small, and sums then have one order.
+    One thread is used: the matrices are small, and the order of sums is then fixed.
     """
     threads = torch.get_num_threads()
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():

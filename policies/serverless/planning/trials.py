@@ -1,4 +1,4 @@
-"""Points of the grid that were tried: what Aquatope's planner has measured, and where it may look next.
+"""Points of the grid that were tried: Aquatope's measurements so far, and the points it may measure next.
 
 A point is a static plan, written as positions on the axes of the grid: batch, vCPU, vGPU of stage 1, of stage 2, and so
 on. N points, D = 3 S coordinates, S stages.
@@ -14,43 +14,43 @@ from ....scenarios.types import Floats, Ints
 from .problem import PERCENTILE, Configs, PlanProblem
 
 ELITE = 5
-"""Best points so far, whose neighbours are in the pool."""
+"""Number of best points so far whose neighbours are in the pool."""
 CHANGES = 3
-"""Coordinates in which a neighbour is drawn anew, on average."""
+"""Number of coordinates that a neighbour draws anew, on average."""
 Levels = NDArray[np.int64]
 """Positions on the axes [N, D]."""
 
 
 class Trials:
-    """Points of the grid that were run, and what was seen."""
+    """Points of the grid at which the workflow was run, and the measurements."""
 
     def __init__(self, problem: PlanProblem, runs: int, rng: np.random.Generator) -> None:
         self.problem, self._runs, self._rng = problem, runs, rng
         self.levels: Levels = np.zeros((0, 3 * problem.stages), np.int64)
         """[N, D]"""
         self.cost = np.zeros(0)
-        """Of a request, in cost units [N]."""
+        """Cost of a request, in cost units [N]."""
         self.latency = np.zeros(0)
-        """Ticks [N]."""
+        """Latency in ticks [N]."""
 
     @property
     def excess(self) -> Floats:
-        """Latency over the SLO, as a share of it [N]."""
+        """Latency - SLO, as a fraction of the SLO [N]."""
         return self.latency / self.problem.slo_ticks - 1
 
     @property
     def sizes(self) -> Ints:
-        """Values on each coordinate's axis [D]."""
+        """Number of values on each coordinate's axis [D]."""
         return np.tile(np.array(self.problem.axes, np.int32), self.problem.stages)
 
     def configs(self, point: int) -> Configs:
-        """Configurations of a measured point."""
+        """Return the configurations of a measured point."""
         _, vcpus, vgpus = self.problem.axes
         levels = self.levels[point].reshape(-1, 3)
         return tuple(int(x) for x in (levels[:, 0] * vcpus + levels[:, 1]) * vgpus + levels[:, 2])
 
     def scaled(self, levels: Levels) -> Floats:
-        """Positions on the axes as coordinates in [0, 1]."""
+        """Scale positions on the axes to coordinates in [0, 1]."""
         return levels / np.maximum(self.sizes - 1, 1)
 
     def add(self, levels: Levels) -> None:
@@ -69,12 +69,12 @@ class Trials:
         return float(cost), float(np.quantile(ends, PERCENTILE))
 
     def best_first(self) -> NDArray[np.intp]:
-        """Points, the best first: the feasible ones by cost, then the others by latency [N]."""
+        """Return the points from best to worst: the feasible ones by cost, then the others by latency [N]."""
         late = self.excess > 0
         return np.lexsort((np.where(late, self.latency, self.cost), late))
 
     def pool(self, number: int) -> Levels:
-        """Distinct new points among `number` drawn ones, half anywhere, half close to the best so far [M, D]."""
+        """Draw `number` points, half anywhere, half close to the best so far; return the distinct new ones [M, D]."""
         rng, sizes = self._rng, self.sizes
         drawn = rng.integers(0, sizes, (number, len(sizes)))
         if len(self.levels):
