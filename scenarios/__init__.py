@@ -1,1 +1,1 @@
-"""What a world is: jobs, machines, variability, traces."""
+"""The contents of a world: jobs, machines, variability, traces."""

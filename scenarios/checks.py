@@ -1,4 +1,4 @@
-"""Checks of single values at the border of a scenario: what was given, and what would be legal."""
+"""Checks of single values that users pass to a scenario; errors show the given value and the legal ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ E = TypeVar("E", bound=Enum)
 
 
 def check_number(name: str, value: object, least: float, most: float = math.inf, above: bool = False) -> None:
-    """Raises `InputError` unless `value` is a finite number >= `least` (> `least` with `above`) and <= `most`."""
+    """Raise `InputError` unless `value` is a finite number >= `least` (> `least` with `above`) and <= `most`."""
     legal = f"a finite number {'>' if above else '>='} {least:g}" + (f" and <= {most:g}" if most < math.inf else "")
     given = math.nan
     if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
@@ -27,7 +27,7 @@ def check_number(name: str, value: object, least: float, most: float = math.inf,
 
 
 def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Raises `InputError` unless `value` is a whole number within [least, most]."""
+    """Raise `InputError` unless `value` is a whole number within [least, most]."""
     number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
     if number is None or number < least or (most is not None and number > most):
         limits = f"{least:,} or more" if most is None else f"{least:,} to {most:,}"
@@ -35,13 +35,13 @@ def check_whole(name: str, value: object, least: int, most: int | None = None) -
 
 
 def as_whole(name: str, value: int | np.integer[Any], least: int, most: int | None = None) -> int:
-    """`value`, NumPy's or Python's, as a whole number within [least, most]. Raises `InputError`."""
+    """Convert `value`, a NumPy or Python integer, to an int. Raises `InputError` if it is not in [least, most]."""
     check_whole(name, value, least, most)
     return int(value)
 
 
 def as_member(name: str, value: object, kind: type[E]) -> E:
-    """The member of `kind` that `value` names. Raises `InputError`."""
+    """Return the member of `kind` that `value` names. Raises `InputError` if there is none."""
     try:
         return kind(value)
     except ValueError:
@@ -49,13 +49,13 @@ def as_member(name: str, value: object, kind: type[E]) -> E:
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raises `InputError` unless `value` is a truth value."""
+    """Raise `InputError` unless `value` is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} = {value!r}; legal: True or False")
 
 
 def check_each(name: str, values: NDArray[np.generic], legal: NDArray[np.bool_], rule: str) -> None:
-    """Raises `InputError` for the first element that is not `legal` or not finite, with its place."""
+    """Raise `InputError` for the first element that is not `legal` or not finite; the message gives its index."""
     bad = np.argwhere(~(legal & np.isfinite(values)))
     if len(bad):
         where = tuple(int(i) for i in bad[0])
@@ -63,7 +63,7 @@ def check_each(name: str, values: NDArray[np.generic], legal: NDArray[np.bool_],
 
 
 def check_distinct(kind: str, names: Iterable[str]) -> None:
-    """Raises `InputError` where a name occurs twice."""
+    """Raise `InputError` if a name occurs twice."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -72,10 +72,10 @@ def check_distinct(kind: str, names: Iterable[str]) -> None:
 
 
 def as_array(name: str, values: object, kind: type[T], ndim: int) -> NDArray[T]:
-    """`values` as an array of `kind` with `ndim` axes; raises `InputError` where that loses anything but precision."""
+    """Convert to an array of `kind` with `ndim` axes. Raises `InputError` if more than precision would be lost."""
     try:
         given = np.asarray(values)
-        with np.errstate(invalid="ignore"):  # what a cast loses is found below
+        with np.errstate(invalid="ignore"):  # losses of the cast are checked below
             array = given.astype(kind)
     except (TypeError, ValueError):
         raise InputError(f"{name} = {str(values)[:80]}; legal: an array of numbers") from None

@@ -1,4 +1,4 @@
-"""Reading a CSV with an answer for every way it can be wrong: file, line, column, value, what is legal."""
+"""Reads a CSV; every error names the file, the line, the column, the value and what is legal."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from .errors import InputError
 
 GZIP = b"\x1f\x8b"
-"""What such a file begins with."""
+"""First bytes of a gzip file."""
 MOST_SHOWN = 80
-"""Characters of a cell in an error."""
+"""Most characters of a cell that an error shows."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,18 @@ class Row:
     cells: dict[str, str]
 
     def error(self, column: str, legal: str) -> InputError:
-        """The refusal of this row's value in `column`."""
+        """Make the error that refuses this row's value in `column`."""
         return InputError(f"{self.path}, line {self.line}: {column} = {_shown(self.cells[column])}; legal: {legal}")
 
     def text(self, column: str) -> str:
-        """A name; raises `InputError` where it is empty."""
+        """Return a name. Raises `InputError` if it is empty."""
         value = self.cells[column].strip()
         if not value:
             raise self.error(column, "a name")
         return value
 
     def number(self, column: str, least: float, most: float = math.inf, above: bool = False) -> float:
-        """A finite number >= `least` (> `least` with `above`) and <= `most`."""
+        """Return a finite number >= `least` (> `least` with `above`) and <= `most`. Raises `InputError` otherwise."""
         legal = f"a finite number {'>' if above else '>='} {least:g}"
         legal += f" and <= {most:g}" if most < math.inf else ""
         value = self._float(column, legal)
@@ -46,7 +46,7 @@ class Row:
         return value
 
     def whole(self, column: str, least: int = 0, most: int = 2**31 - 1) -> int:
-        """A whole number within [least, most]."""
+        """Return a whole number within [least, most]. Raises `InputError` otherwise."""
         legal = f"a whole number, {least} to {most}" if most < 2**31 - 1 else f"a whole number >= {least}"
         value = self._float(column, legal)
         if not (math.isfinite(value) and value.is_integer() and least <= value <= most):
@@ -54,7 +54,7 @@ class Row:
         return int(value)
 
     def _float(self, column: str, legal: str) -> float:
-        """Python reads digits of every script and underscores between them; other readers of the file do not."""
+        """Parse a number. Digits of other scripts and underscores are refused, because only Python accepts them."""
         text = self.cells[column]
         try:
             if text.isascii() and "_" not in text:
@@ -65,10 +65,10 @@ class Row:
 
 
 def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
-    """The rows of a CSV with a header that holds at least the `required` columns.
+    """Read the rows of a CSV whose header holds at least the `required` columns.
 
-    Raises `InputError` where the file is missing, not text, empty, lacks a column, a row has too few or many cells, or
-    a cell holds a line break.
+    Raises `InputError` if the file is missing, not text, empty or lacks a column, if a row has too few or too many
+    cells, or if a cell holds a line break.
     """
     records = _records(path)
     header = [name.strip() for name in records[0][1]] if records else []
@@ -87,7 +87,7 @@ def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
 def refuse_duplicates(
     rows: Iterable[Row], columns: Sequence[str], key_of: Callable[[Row], tuple[object, ...]] | None = None
 ) -> None:
-    """Raises `InputError` at the first row that repeats an earlier one in `columns` (or in what `key_of` reads)."""
+    """Raise `InputError` at the first row that repeats an earlier row's `columns` (or its `key_of`, if given)."""
     seen: dict[tuple[object, ...], int] = {}
     for row in rows:
         key = key_of(row) if key_of else tuple(row.cells[column].strip() for column in columns)
@@ -106,7 +106,7 @@ def _check_header(path: Path, header: list[str], required: Sequence[str]) -> Non
 
 
 def _records(path: Path) -> list[tuple[int, list[str]]]:
-    """(line it begins at, cells) of all that is not blank."""
+    """Return (first line, cells) of every record that is not blank."""
     lines = csv.reader(io.StringIO(_text(path), newline=""))
     records, line = [], 1
     try:
@@ -124,7 +124,7 @@ def _records(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def _shown(cell: str) -> str:
-    """In quotes and on one line, whatever it holds."""
+    """Show a cell in quotes and on one line, with special characters escaped."""
     cut = cell if len(cell) <= MOST_SHOWN else f"{cell[:MOST_SHOWN]}..."
     return f"'{cut}'" if cut.isprintable() else repr(cut)
 

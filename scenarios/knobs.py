@@ -1,4 +1,4 @@
-"""The grammar `NAME[:KNOB=VALUE...]`, by which a scenario or a scheduler of a catalog is varied."""
+"""The grammar `NAME[:KNOB=VALUE...]`, which varies a scenario or a scheduler of a catalog."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ SWITCH = {"true": True, "false": False, "on": True, "off": False, "yes": True, "
 
 
 def base_name(text: str) -> str:
-    """What stands before the knobs."""
+    """Return the name before the knobs."""
     return text.split(":", maxsplit=1)[0]
 
 
 def read_knobs(kind: str, text: str, present: Mapping[str, object], tables: Collection[str] = ()) -> dict[str, object]:
-    """The knobs that `text` sets, each as the type of its `present` value; their order does not matter.
+    """Return the knobs that `text` sets, converted to the types of their `present` values; their order is free.
 
-    Knobs in `tables` may also be written as `A=1/B=2`, which is kept as text. `kind` is what an error calls the whole.
+    Knobs in `tables` may also be written as `A=1/B=2`, which is kept as text. Errors call the whole text a `kind`.
     Raises `InputError` for a knob that is unknown or given twice, or a value of another type.
     """
     given: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Seeds of worlds: which may be used for what, and the lots that each purpose draws from one."""
+"""Seeds of worlds: the ranges and their uses, and separate random generators for each purpose within a world."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ HELD_OUT = Seeds(200_000, LAST_SEED, "held-out: reported results come from these
 
 
 def check_seed(seed: int) -> None:
-    """Raises `InputError` for a seed outside the range of the seed table."""
+    """Raise `InputError` for a seed outside the seed table."""
     if not 0 <= seed <= LAST_SEED:
         raise InputError(f"seed = {seed}; legal: 0 to {LAST_SEED}")
 
 
 def rng_of(seed: int, purpose: int) -> np.random.Generator:
-    """Lots of one purpose in the world of `seed`. Raises `InputError` for a seed outside the seed table."""
+    """Return the random generator of one purpose in the world of `seed`. Raises `InputError` for an illegal seed."""
     check_seed(seed)
     return np.random.default_rng([seed, purpose])

@@ -1,4 +1,4 @@
-"""What a training cluster scenario is, on the host: plain NumPy arrays, checked when they are made."""
+"""A training cluster scenario on the host: plain NumPy arrays, checked when they are created."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Compat(StrEnum):
 
 
 def as_compat(value: Compat | str) -> Compat:
-    """The member of a name. Raises `InputError`."""
+    """Convert a name to a `Compat`. Raises `InputError` if it is unknown."""
     return as_member("compat", value, Compat)
 
 
@@ -39,14 +39,14 @@ class Jobs:
     job_id: NDArray[np.str_]
     arrival_s: Floats
     demand: Ints
-    """GPUs, all held at once."""
+    """Number of GPUs, all held at the same time."""
     iterations: Floats
-    """Work; `iterations * iter_s` is the run time on median GPUs in one node."""
+    """Amount of work; `iterations * iter_s` is the run time on median GPUs in one node."""
     iter_s: Floats
     app_class: Ints
     """Index into `ClusterScenario.classes`."""
     tracked: Bools
-    """Episode, metrics and reward count these jobs only."""
+    """Only these jobs count for the episode's end, the metrics and the reward."""
 
     def __len__(self) -> int:
         return len(self.job_id)
@@ -59,9 +59,9 @@ class Jobs:
 
 @dataclass(frozen=True)
 class ClusterScenario:
-    """A cluster, what its scheduler believes of it, and the jobs that come. C classes, G GPUs (id = node * P + place).
+    """A cluster, its scheduler's profile of it, and the jobs that arrive. C classes, G GPUs (id = node * P + place).
 
-    Raises `InputError` where the parts do not fit together or a value is not legal.
+    Raises `InputError` if the parts do not fit together or a value is not legal.
     """
 
     name: str
@@ -69,19 +69,19 @@ class ClusterScenario:
     nodes: int
     gpus_per_node: int
     classes: tuple[str, ...]
-    """App class names, the most sensitive first; PAL and PM-First place in this order."""
+    """App class names, the most sensitive first; PAL and PM-First place jobs in this order."""
     pm_score: Floats
     """True slowdown [C, G], median GPU = 1.0."""
     pm_bin: Floats
-    """Slowdown that the scheduler's profile holds [C, G]; equal values are one bin."""
+    """Slowdown according to the scheduler's profile [C, G]; GPUs with equal values form one bin."""
     locality_penalty: Floats
-    """Slowdown of a gang that spans nodes [C], >= 1."""
+    """Slowdown of a gang that spans several nodes [C], >= 1."""
     round_s: float = 300.0
     restart_s: float = 0.0
     """Checkpoint-restart cost when a gang's GPUs change or it resumes after a pause."""
     compat: Compat = Compat.PAPER
     streamed: int = 0
-    """How many of the last jobs are an artificial stream behind the tracked ones (artifact)."""
+    """Number of last jobs that are an artificial stream after the tracked ones (artifact)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "compat", as_compat(self.compat))
@@ -94,14 +94,14 @@ class ClusterScenario:
 
     @property
     def gpus(self) -> int:
-        """G."""
+        """G, the number of GPUs."""
         return self.nodes * self.gpus_per_node
 
     @property
     def data_hash(self) -> str:
-        """First 12 hex digits of SHA-256 over everything that decides a result.
+        """First 12 hex digits of SHA-256 over all data that determine a result.
 
-        The name is left out, and so is the artificial stream: it follows from the trace, at whatever length.
+        The name is left out, and so is the artificial stream, which follows from the trace at any length.
         """
         digest = hashlib.sha256()
         for field in fields(self):
@@ -122,9 +122,9 @@ def make_jobs(
     app_class: Ints,
     tracked: Bools | None = None,
 ) -> Jobs:
-    """Jobs sorted by arrival (stable), all tracked unless told otherwise.
+    """Make jobs, sorted by arrival (stable); all are tracked unless `tracked` says otherwise.
 
-    Raises `InputError` where columns differ in length or a demand is not a whole number.
+    Raises `InputError` if columns differ in length or a demand is not a whole number.
     """
     columns = (job_id, arrival_s, demand, iterations, iter_s, app_class)
     if len({len(column) for column in columns}) > 1:
@@ -145,9 +145,9 @@ def make_jobs(
 
 
 def with_tracked(scenario: ClusterScenario, first: int, last: int) -> ClusterScenario:
-    """Only the jobs in positions first..last of the arrival order (inclusive, from 0) count for the results.
+    """Track only the jobs in positions first..last of the arrival order (inclusive, from 0).
 
-    Raises `InputError` where the range holds no job of the scenario.
+    Raises `InputError` if the range is not within the scenario's jobs.
     """
     if not 0 <= first <= last < len(scenario.jobs):
         raise InputError(f"tracked = {first}-{last}; legal: FIRST-LAST within 0-{len(scenario.jobs) - 1}")
@@ -158,7 +158,7 @@ def with_tracked(scenario: ClusterScenario, first: int, last: int) -> ClusterSce
 def _bytes(value: object) -> bytes:
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "U":
-            return "\n".join(value.tolist()).encode()  # the bytes of a NumPy string depend on its longest neighbour
+            return "\n".join(value.tolist()).encode()  # NumPy pads strings to the longest of the array
         return str(value.shape).encode() + value.tobytes()
     return repr(value).encode()
 

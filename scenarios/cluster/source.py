@@ -1,4 +1,4 @@
-"""Where scenarios come from: a source makes one world per seed, and knows the history a scheduler may learn from."""
+"""Sources of scenarios: a source makes one world per seed, and has the job history that a scheduler may learn from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .variability.scores import Variability, draw_scores, profile
 from .workloads import Workload
 
 LOCALITY_PENALTY = 1.7
-"""Default of PAL's public simulator, the same for every class; the paper's per-class table is not public."""
+"""Default of PAL's public simulator, equal for all classes; the paper's table per class is not public."""
 MOST_GPUS = 16_384
 STREAM_JOBS = 640
 """Jobs streamed behind a trace under `artifact`, at first; doubled where an episode outlasts them."""
@@ -35,15 +35,15 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What the rows of a result call it."""
+        """Name of the scenario in the rows of a result."""
         ...
 
     def build(self, seed: int) -> ClusterScenario:
-        """The world of a seed; equal seeds give equal worlds."""
+        """Make the world of a seed; equal seeds give equal worlds."""
         ...
 
     def history(self) -> Jobs | None:
-        """Jobs of the train bank, which a scheduler may know; None where there is no such bank (a real trace)."""
+        """Return the jobs of the train bank, which a scheduler may know; None if there is none (a real trace)."""
         ...
 
 
@@ -75,7 +75,7 @@ class ClusterPlatform:
 
     @property
     def gpus(self) -> int:
-        """G."""
+        """G, the number of GPUs."""
         return self.nodes * self.gpus_per_node
 
 
@@ -88,7 +88,7 @@ class ClusterSynthetic:
     platform: ClusterPlatform = ClusterPlatform()
     variability: Variability = Variability()
     train_seeds: int = 32
-    """Seeds of the train bank whose jobs are the scheduler's history."""
+    """Number of seeds of the train bank, whose jobs are the scheduler's history."""
 
     @property
     def bins(self) -> int:
@@ -96,7 +96,7 @@ class ClusterSynthetic:
         return room_for_bins(self.platform.gpus, self.platform.compat)
 
     def build(self, seed: int) -> ClusterScenario:
-        """Jobs, scores and profile of `seed`; a knob that changes leaves the other draws as they are."""
+        """Draw jobs, scores and profile of `seed`; changing one knob does not affect the other draws."""
         compat = self.platform.compat
         kind = Kind.PER_RUN if compat is Compat.ARTIFACT else Kind.PER_GPU
         jobs = self.workload.draw(rng_of(seed, _JOBS), self.platform.gpus, compat)
@@ -106,7 +106,7 @@ class ClusterSynthetic:
         return assemble(self.name, self.platform, jobs, CLASSES, truth, bins)
 
     def history(self) -> Jobs:
-        """All jobs of the train seeds."""
+        """Return all jobs of the train seeds."""
         draws = [
             self.workload.draw(rng_of(seed, _JOBS), self.platform.gpus, self.platform.compat)
             for seed in range(self.train_seeds)
@@ -207,7 +207,7 @@ class ClusterFiles:
 def assemble(
     name: str, platform: ClusterPlatform, jobs: Jobs, classes: tuple[str, ...], truth: Floats, bins: Floats
 ) -> ClusterScenario:
-    """A scenario from its parts."""
+    """Make a scenario from its parts."""
     return ClusterScenario(
         name=name,
         jobs=jobs,
@@ -224,7 +224,7 @@ def assemble(
 
 
 def parse_penalty(text: float | str, classes: tuple[str, ...]) -> Floats:
-    """Locality penalty per class [C], from a number or `A=1.16/B=1/...`. Raises `InputError`."""
+    """Read the locality penalty per class [C] from a number or `A=1.16/B=1/...`. Raises `InputError`."""
     legal = f"a number >= 1, or one per class as {'/'.join(f'{c}=1.7' for c in classes)}"
     try:
         if isinstance(text, float | int) or "=" not in text:

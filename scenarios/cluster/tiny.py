@@ -19,14 +19,14 @@ PM_SCORE = ((1.0, 1.5, 1.0, 1.0), (1.0, 1.2, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0), (1
 
 @dataclass(frozen=True)
 class TinyCluster:
-    """2 nodes x 2 GPUs and four jobs; the seed changes nothing."""
+    """2 nodes x 2 GPUs and four jobs; every seed gives the same world."""
 
     name: str
     platform: ClusterPlatform = ClusterPlatform(nodes=2, gpus_per_node=2, round_s=60.0)
     workload: Tiny = Tiny()
 
     def build(self, seed: int) -> ClusterScenario:
-        """The one world there is."""
+        """Return the only world of this source."""
         check_seed(seed)
         if (self.platform.nodes, self.platform.gpus_per_node) != (2, 2):
             raise InputError("tiny is 2 nodes x 2 GPUs; its nodes and gpus_per_node cannot be changed")
@@ -34,7 +34,7 @@ class TinyCluster:
         return assemble(self.name, self.platform, self._jobs(), CLASSES, scores, scores)
 
     def history(self) -> Jobs:
-        """The four jobs themselves."""
+        """Return the same four jobs as the history."""
         return self._jobs()
 
     def _jobs(self) -> Jobs:

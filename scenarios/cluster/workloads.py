@@ -16,7 +16,7 @@ from .variability.quantiles import CLASSES
 HOUR_S = 3600.0
 MOST_JOBS = 1_000_000
 LEAST, MOST = 1e-3, 1e6
-"""Range of hours and of jobs per hour."""
+"""Legal range of hours and of jobs per hour."""
 JITTER_SD = 0.3
 """Standard deviation of the log-normal jitter on ideal run times."""
 
@@ -49,28 +49,28 @@ SHAPE_QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 class Workload(Protocol):
-    """A law of job streams; a frozen dataclass whose fields are its knobs."""
+    """A random law of job streams; a frozen dataclass whose fields are its knobs."""
 
     def draw(self, rng: np.random.Generator, gpus: int, compat: Compat) -> Jobs:
-        """One stream for a cluster of `gpus` GPUs."""
+        """Draw one stream for a cluster of `gpus` GPUs."""
         ...
 
 
 @dataclass(frozen=True)
 class SiaPhilly:
-    """Many small jobs and few enormous ones within some hours (Sia-Philly marginals; PAL's main workload)."""
+    """Many small jobs and a few very large ones within some hours (Sia-Philly marginals; PAL's main workload)."""
 
     jobs: int = 160
-    """Jobs in the stream."""
+    """Number of jobs in the stream."""
     span_h: float = 5.0
-    """Hours within which they arrive, uniformly."""
+    """Hours over which the jobs arrive, uniformly distributed."""
 
     def __post_init__(self) -> None:
         _within("jobs", self.jobs, 1, MOST_JOBS)
         _positive("span_h", self.span_h)
 
     def draw(self, rng: np.random.Generator, gpus: int, compat: Compat) -> Jobs:
-        """Demand, run time and class drawn together; shapes that the cluster cannot hold are left out."""
+        """Draw demand, run time and class together; shapes larger than the cluster are left out."""
         shapes = [shape for shape in SHAPES if shape[1] <= gpus]
         share = np.array([shape[2] for shape in shapes], np.float64)
         arrival_s = np.ceil(np.sort(rng.random(self.jobs)) * self.span_h * HOUR_S)
@@ -89,9 +89,9 @@ class SiaPhilly:
 
 
 SYNERGY_DEMAND = ((1, 0.7), (2, 0.1), (4, 0.15), (8, 0.05))
-"""GPUs and shares of the log-free mode of PAL's Synergy workload (hal-uw/blox-pal)."""
+"""GPUs and their shares in PAL's Synergy workload, in its mode without logs (hal-uw/blox-pal)."""
 SYNERGY_CLASSES = ("A", "C", "A", "D", "D", "B", "B", "D", "B")
-"""Class of each entry of the model zoo; the simulator never applies it and runs every job as class A."""
+"""Class of each entry of the model zoo; PAL's simulator never applies it and runs every job as class A."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,13 @@ class Synergy:
     """A steady stream on a large cluster (Synergy's use of Philly; PAL's 256-GPU study)."""
 
     load_per_h: float = 8.0
-    """Poisson arrivals; PAL used 8 to 14 per hour. 8 offer about as much work as 256 GPUs can do."""
+    """Poisson arrivals per hour; PAL used 8 to 14. A rate of 8 brings about as much work as 256 GPUs can do."""
     jobs: int = 1000
-    """Jobs in the stream."""
+    """Number of jobs in the stream."""
     warm_up: int = 200
-    """First jobs that are not tracked, so that results describe a full cluster."""
+    """Number of first jobs that are not tracked, so that results describe a full cluster."""
     tracked: int = 300
-    """Jobs after the warm-up that count."""
+    """Number of jobs after the warm-up that are tracked."""
 
     def __post_init__(self) -> None:
         _positive("load_per_h", self.load_per_h)
@@ -116,7 +116,7 @@ class Synergy:
         _within("jobs", self.jobs, 1, MOST_JOBS)
 
     def draw(self, rng: np.random.Generator, gpus: int, compat: Compat) -> Jobs:
-        """Durations 60 * 10^u s, u uniform on [3, 4] for every fifth job and on [1.5, 3] else (Gavel's law)."""
+        """Draw durations 60 * 10^u s, with u uniform on [3, 4] for 20 % of the jobs, else on [1.5, 3] (Gavel's law)."""
         n = self.jobs
         gap_s = np.ceil(rng.exponential(HOUR_S / self.load_per_h, n))
         long = rng.random(n) >= 0.8
@@ -142,7 +142,7 @@ class Tiny:
     """Four jobs to follow by hand (docs/tiny.md draws their Gantt chart)."""
 
     def draw(self, rng: np.random.Generator, gpus: int, compat: Compat) -> Jobs:
-        """The same four jobs whatever the seed."""
+        """Return the same four jobs for every seed."""
         return make_jobs(
             job_id=_numbered(4),
             arrival_s=np.array([0.0, 0.0, 30.0, 60.0]),

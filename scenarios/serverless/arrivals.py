@@ -13,36 +13,36 @@ from .requests import MOST_REQUESTS
 from .workflows import MOST_MS
 
 LIGHT, NORMAL, HEAVY = (40.0, 67.2), (20.0, 33.6), (10.0, 16.8)
-"""Gaps between requests in ms, of all workflows together. Recalled of ESG's evaluation, and said to come from Azure."""
+"""Gaps in ms between requests, all workflows together. Recalled from ESG's evaluation; said to come from Azure."""
 STEADY = 1.0
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Uniform gaps between requests, each of a workflow drawn uniformly.
+    """Requests with uniformly distributed gaps; the workflow of each is drawn uniformly.
 
-    A gap is drawn from [gap_low_ms, gap_high_ms] and divided by the rate that holds when it starts: `load`, times the
-    rate of the phase where there is a cycle of bursts and lulls. The cycle starts with a burst at time 0.
+    A gap is drawn from [gap_low_ms, gap_high_ms] and divided by the rate at its start: `load`, times the rate of the
+    phase if there is a cycle of bursts and lulls. The cycle starts with a burst at time 0.
     """
 
     gap_low_ms: float = HEAVY[0]
     gap_high_ms: float = HEAVY[1]
     load: float = 1.0
-    """Factor on the rate of arrivals."""
+    """Factor on the arrival rate."""
     burst_s: float = 0.0
-    """Length of a burst; 0: none, arrivals are steady."""
+    """Length of a burst; 0: there are no bursts, and arrivals are steady."""
     lull_s: float = 10.0
     """Time between bursts."""
     burst_rate: float = 1.6
-    """Factor on the rate within a burst."""
+    """Factor on the arrival rate during a burst."""
     lull_rate: float = 0.7
-    """Factor on the rate between bursts."""
+    """Factor on the arrival rate between bursts."""
     warmup_s: float = 60.0
-    """Requests arrive but do not count."""
+    """Warm-up: requests arrive but do not count."""
     measured_s: float = 300.0
-    """Requests that arrive count."""
+    """Measured window: requests that arrive in it count."""
     drain_s: float = 60.0
-    """No more requests; at the end the simulation is cut off."""
+    """Time without new requests after the window; then the simulation is cut off."""
 
     def __post_init__(self) -> None:
         check_number("gap_low_ms", self.gap_low_ms, 0, MOST_MS, above=True)
@@ -75,14 +75,14 @@ class Arrivals:
 
     @property
     def longest_gap_s(self) -> float:
-        """No window that is longer is without a request."""
+        """Longest possible gap; every longer window has a request."""
         slowest = min(self.burst_rate, self.lull_rate) if self.burst_s else STEADY
         return self.gap_high_ms / (self.load * slowest) / 1000
 
     def draw(self, gaps: np.random.Generator, mix: np.random.Generator, workflows: int) -> tuple[Floats, Ints]:
-        """Arrival times in ms, up to the end of the window, and the workflow of each [R].
+        """Draw the arrival times in ms, up to the end of the window, and the workflow of each request [R].
 
-        Raises `InputError` where none is in the window.
+        Raises `InputError` if no request is in the measured window.
         """
         draws = int(self._most_gaps)
         gap_ms = self.gap_low_ms + (self.gap_high_ms - self.gap_low_ms) * gaps.random(draws)
@@ -96,7 +96,7 @@ class Arrivals:
         return arrival_ms, (mix.random(len(arrival_ms)) * workflows).astype(np.int32)
 
     def _bursty(self, gap_ms: Floats) -> Floats:
-        """Arrival times where each gap shrinks or grows by the rate of the phase in which it starts."""
+        """Return arrival times; each gap is divided by the rate of the phase in which it starts."""
         cycle_ms, burst_ms = 1000.0 * (self.burst_s + self.lull_s), 1000.0 * self.burst_s
         times, now = [], 0.0
         for gap in gap_ms.tolist():

@@ -1,4 +1,4 @@
-"""Configurations of a task: how many requests it takes together, and its share of an invoker."""
+"""Configurations of a task: its batch of requests, and its share of an invoker."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_CONFIGS = 4096
 
 @dataclass(frozen=True)
 class ConfigGrid:
-    """All (batch, vCPU, vGPU) that a task may have; X of them, batch slowest, vGPU fastest.
+    """All X combinations (batch, vCPU, vGPU) that a task may have; batch varies slowest, vGPU fastest.
 
-    Config x = (ib * len(vcpus) + ic) * len(vgpus) + ig. Each axis ascends, and a batch of 1 is always there.
+    Config x = (ib * len(vcpus) + ic) * len(vgpus) + ig. Each axis is ascending, and the batches include 1.
     """
 
     batches: tuple[int, ...] = (1, 2, 4, 8, 16)
@@ -38,26 +38,26 @@ class ConfigGrid:
 
     @property
     def size(self) -> int:
-        """X."""
+        """X, the number of configurations."""
         return len(self.batches) * len(self.vcpus) * len(self.vgpus)
 
     @property
     def batch(self) -> Ints:
-        """Requests of each configuration [X]."""
+        """Batch of each configuration [X]."""
         return np.repeat(np.array(self.batches, np.int32), len(self.vcpus) * len(self.vgpus))
 
     @property
     def vcpu(self) -> Ints:
-        """VCPUs of each configuration [X]."""
+        """Number of vCPUs of each configuration [X]."""
         return np.tile(np.repeat(np.array(self.vcpus, np.int32), len(self.vgpus)), len(self.batches))
 
     @property
     def vgpu(self) -> Ints:
-        """VGPUs of each configuration [X]."""
+        """Number of vGPUs of each configuration [X]."""
         return np.tile(np.array(self.vgpus, np.int32), len(self.batches) * len(self.vcpus))
 
     def index(self, batch: int, vcpu: int, vgpu: int) -> int:
-        """Number of a configuration. Raises `InputError` where the grid does not hold it."""
+        """Return the number of a configuration. Raises `InputError` if it is not in the grid."""
         try:
             ib, ic, ig = self.batches.index(batch), self.vcpus.index(vcpu), self.vgpus.index(vgpu)
         except ValueError:
@@ -83,4 +83,4 @@ GRIDS: dict[str, ConfigGrid] = {
     "S100": ConfigGrid(),
     "S256": ConfigGrid(batches=(1, 2, 4, 8), vcpus=tuple(range(1, 9)), vgpus=tuple(range(1, 9))),
 }
-"""Grids by name. ESG's paper is said to use 256 configurations per function; which ones is not known."""
+"""Grids by name. ESG's paper is said to use 256 configurations per function, but which ones is unknown."""

@@ -21,25 +21,25 @@ from .workflows import MOST_MS, Workflow
 
 @dataclass(frozen=True)
 class ServerlessFiles:
-    """One list of arrivals on one platform; only the noise differs between seeds.
+    """One list of arrivals on one platform; seeds differ only in the noise.
 
     The workflows' SLOs are in their file, so the platform's `slo_factor` is not used.
     """
 
     workflows: Path
-    """`workflow,stage,function,after,slo_ms`."""
+    """CSV with columns `workflow,stage,function,after,slo_ms`."""
     latencies: Path
-    """`function,batch,vcpu,vgpu,latency_ms[,cold_start_ms][,input_mb]`."""
+    """CSV with columns `function,batch,vcpu,vgpu,latency_ms[,cold_start_ms][,input_mb]`."""
     arrivals: Path
-    """`[request_id,]arrival_ms,workflow`."""
+    """CSV with columns `[request_id,]arrival_ms,workflow`."""
     platform: ServerlessPlatform = ServerlessPlatform()
     noise: Noise = Noise()
     warmup_s: float = 0.0
-    """Requests before this do not count; the window ends with the last arrival."""
+    """Requests before this time do not count; the window ends with the last arrival."""
     drain_s: float = 60.0
-    """Time after the last arrival, until the simulation is cut off."""
+    """Time after the last arrival until the simulation is cut off."""
     remarks: list[str] = field(default_factory=list, compare=False)
-    """What the user should know of the files; filled by `build`."""
+    """Remarks on the files for the user; filled by `build`."""
 
     def __post_init__(self) -> None:
         for name in ("workflows", "latencies", "arrivals"):
@@ -49,11 +49,11 @@ class ServerlessFiles:
 
     @property
     def name(self) -> str:
-        """The arrivals' file name without its ending."""
+        """File name of the arrivals without its extension."""
         return self.arrivals.stem
 
     def build(self, seed: int) -> ServerlessScenario:
-        """Read the files and put the scenario together. Raises `InputError`."""
+        """Read the files and build the scenario. Raises `InputError` for illegal contents."""
         grid, functions, remarks = read_latency_table(self.latencies)
         names = [function.name for function in functions]
         workflows = read_workflows(self.workflows, names)
@@ -65,13 +65,13 @@ class ServerlessFiles:
         return scenario
 
     def _own_remarks(self) -> list[str]:
-        """What of the files and the platform does not come through."""
+        """Return remarks on settings that have no effect with these files."""
         if self.platform.slo_factor == ServerlessPlatform().slo_factor:
             return []
         return [f"slo_factor = {self.platform.slo_factor:g} is not used: {self.workflows} states every SLO"]
 
     def history(self) -> None:
-        """None."""
+        """Return None: there are no past requests."""
         return
 
     def _requests(self, workflows: tuple[Workflow, ...], seed: int) -> tuple[Requests, tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""How far the run time of a task strays from its profile."""
+"""How much the run time of a task deviates from its profile."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..checks import check_number
 
 @dataclass(frozen=True)
 class Noise:
-    """Log-normal factors with mean 1, and a few tasks that take longer still. Proposed: ESG's noise is not published.
+    """Log-normal factors with mean 1, and a few stragglers. This is our proposal: ESG's noise is not published.
 
-    The mean of all factors is 1 + share * (factor - 1), 1.01 by default; schedulers plan on the profile, and are thus a
-    little optimistic.
+    The mean of all factors is 1 + share * (factor - 1), 1.01 by default. Schedulers plan with the profile, so they are
+    slightly optimistic.
     """
 
     noise_cv: float = 0.10
@@ -24,7 +24,7 @@ class Noise:
     straggler_share: float = 0.02
     """Share of tasks that straggle."""
     straggler_factor: float = 1.5
-    """What they take longer."""
+    """Additional factor on the run time of stragglers."""
 
     def __post_init__(self) -> None:
         check_number("noise_cv", self.noise_cv, 0, 1)
@@ -34,10 +34,10 @@ class Noise:
     def draw(
         self, normals: np.random.Generator, uniforms: np.random.Generator, requests: int, stages: int
     ) -> NDArray[np.float32]:
-        """Factors by request and stage [R, S].
+        """Draw factors by request and stage [R, S].
 
-        Every scheduler meets the same ones, whatever it does: a task takes the factor of the request that heads it. A
-        knob only scales the draws, so that worlds which differ in one knob share all else.
+        A task takes the factor of its first request, so every scheduler meets the same factors whatever it does. A knob
+        only scales the draws, so that worlds that differ in one knob share everything else.
         """
         sigma = math.sqrt(math.log1p(self.noise_cv**2))
         factor = np.exp(sigma * normals.standard_normal((requests, stages)) - sigma**2 / 2)

@@ -1,4 +1,4 @@
-"""Requests: which workflow arrives when, and how far its tasks stray from their mean run time."""
+"""Requests: when each workflow is requested, and how much its tasks deviate from their mean run time."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ MOST_NOISE = 1000.0
 
 @dataclass(frozen=True)
 class Requests:
-    """Arrivals of workflows, sorted by time, ties in the order given. R requests, S stages."""
+    """Requests of workflows, sorted by arrival, ties in the order given. R requests, S stages."""
 
     arrival_ms: Floats
     """[R]"""
     workflow: Ints
     """Index of each request's workflow [R]."""
     counted: Bools
-    """Arrives in the measured window; metrics and reward count these requests only [R]."""
+    """Whether a request arrives in the measured window; only these count for metrics and reward [R]."""
     noise: NDArray[np.float32]
-    """Factor on the run time of the task that this request heads, by stage [R, S], > 0."""
+    """Factor on the run time of a task whose first request this is, by stage [R, S], > 0."""
 
     def __post_init__(self) -> None:
         for name, kind, ndim in (
@@ -60,7 +60,7 @@ def make_requests(
     noise: NDArray[np.floating] | None = None,
     stages: int = 1,
 ) -> Requests:
-    """Requests of which those that arrive in `window_ms` count; without `noise` every factor is 1 [R, stages]."""
+    """Make requests; those that arrive in `window_ms` count. Without `noise` every factor [R, stages] is 1."""
     arrival = np.asarray(arrival_ms, np.float64)
     counted = (arrival >= window_ms[0]) & (arrival < window_ms[1])
     factors = np.ones((len(arrival), stages), np.float32) if noise is None else noise.astype(np.float32)

@@ -1,4 +1,4 @@
-"""What a serverless scenario is, on the host: plain NumPy arrays, checked when they are made."""
+"""A serverless scenario on the host: plain NumPy arrays, checked when they are created."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_OVERHEAD_MS = 1000.0
 
 
 class Scan(StrEnum):
-    """In which order queues are visited; ESG's own order is not known."""
+    """The order in which queues are visited; ESG's own order is not known."""
 
     ROUND_ROBIN = "rr"
     SLACK = "slack"
@@ -32,7 +32,7 @@ class Scan(StrEnum):
 
 @dataclass(frozen=True)
 class Prices:
-    """What a resource costs while a task holds it; only their ratio matters for decisions."""
+    """Prices of resources while a task holds them; only their ratio matters for decisions."""
 
     usd_per_vcpu_h: float = 0.034
     usd_per_vgpu_h: float = 0.67
@@ -44,7 +44,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Transfer:
-    """Reading an input of m MB: fixed ms + m / bandwidth, from the same invoker or from another."""
+    """Time to read an input of m MB: fixed ms + m / bandwidth, from the same invoker or from another one."""
 
     local_ms: float = 0.2
     local_gb_s: float = 5.0
@@ -60,7 +60,7 @@ class Transfer:
                 check_number(name, getattr(self, name), 1e-6)
 
     def most_ms(self, mb: float) -> float:
-        """The slower of both ways for `mb` MB."""
+        """Return the longer of the local and the remote time for `mb` MB."""
         return max(self.local_ms + mb / self.local_gb_s, self.remote_ms + mb / self.remote_gb_s)
 
 
@@ -69,14 +69,14 @@ TRANSFERS: dict[str, Transfer] = {
     "slow": Transfer(remote_ms=5.0, remote_gb_s=0.06),
     "none": Transfer(0.0, math.inf, 0.0, math.inf),
 }
-"""Transfers by name; `slow` is an object store."""
+"""Transfers by name; `slow` models an object store."""
 
 
 @dataclass(frozen=True)
 class ServerlessScenario:
-    """A platform, the functions and workflows it serves, and the requests that come. I invokers, X configurations.
+    """A platform, its functions and workflows, and the requests that arrive. I invokers, X configurations.
 
-    Raises `InputError` where the parts do not fit together or a value is not legal.
+    Raises `InputError` if the parts do not fit together or a value is not legal.
     """
 
     name: str
@@ -86,10 +86,10 @@ class ServerlessScenario:
     vcpu: Ints
     """vCPUs of each invoker [I]."""
     vgpu: Ints
-    """vGPUs of each invoker [I]; any sum of shares up to it fits."""
+    """vGPUs of each invoker [I]; any shares that sum to at most this number fit."""
     requests: Requests
     horizon_ms: float
-    """The simulation is cut off here."""
+    """Time at which the simulation is cut off."""
     window_ms: tuple[float, float]
     """Measured window [from, to): requests that arrive in it are counted."""
     prices: Prices = Prices()
@@ -97,16 +97,16 @@ class ServerlessScenario:
     warm: int = 7
     """Idle containers per invoker and function at time 0."""
     keep_alive_s: float = 600.0
-    """An idle container is removed after this long."""
+    """Idle time after which a container is removed."""
     prewarm: bool = True
-    """A task's start orders a container of the next functions on its invoker, where none is idle."""
+    """The start of a task orders a container of each next function on its invoker, if there is none."""
     bill_cold: bool = False
-    """Bill cold starts too."""
+    """Whether cold starts are billed."""
     overhead_ms: float = 0.0
-    """Controller time per visit of a queue."""
+    """Time of the controller per visit to a queue."""
     scan: Scan = Scan.ROUND_ROBIN
     locality: bool = True
-    """Dispatch prefers invokers that hold the inputs."""
+    """Whether dispatch prefers invokers that hold the inputs."""
 
     def __post_init__(self) -> None:
         for name in ("vcpu", "vgpu"):
@@ -122,12 +122,12 @@ class ServerlessScenario:
 
     @property
     def invokers(self) -> int:
-        """I."""
+        """I, the number of invokers."""
         return len(self.vcpu)
 
     @property
     def stages(self) -> int:
-        """S, the most stages of any workflow."""
+        """S, the largest number of stages of any workflow."""
         return max(workflow.stages for workflow in self.workflows)
 
     @property
@@ -137,7 +137,7 @@ class ServerlessScenario:
 
     @property
     def data_hash(self) -> str:
-        """First 12 hex digits of SHA-256 over everything that decides a result; the name is left out."""
+        """First 12 hex digits of SHA-256 over all data that determine a result; the name is left out."""
         digest = hashlib.sha256()
         for field in fields(self):
             if field.name != "name":
@@ -146,7 +146,7 @@ class ServerlessScenario:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know: workflows whose SLO no configuration can meet, even alone on the platform."""
+        """Remarks for the user: workflows whose SLO no configuration can meet, even on an empty platform."""
         fastest = [function.latency_ms.min() for function in self.functions]
         least = {w.name: w.critical_path([fastest[f] for f in w.functions]) for w in self.workflows}
         return tuple(
@@ -158,7 +158,7 @@ class ServerlessScenario:
 
 
 def as_scan(value: Scan | str) -> Scan:
-    """The member of a name. Raises `InputError`."""
+    """Convert a name to a `Scan`. Raises `InputError` if it is unknown."""
     return as_member("scan", value, Scan)
 
 
@@ -236,7 +236,7 @@ def _check_requests(scenario: ServerlessScenario) -> None:
 
 
 def _check_durations(scenario: ServerlessScenario) -> None:
-    """A task that starts at the horizon must still end within 32-bit ticks."""
+    """Refuse tasks so long that one started at the horizon might end beyond 32-bit ticks."""
     noise, batch = float(scenario.requests.noise.max()), max(scenario.grid.batches)
     for function in scenario.functions:
         run_ms = float(function.latency_ms.max()) * noise

@@ -11,16 +11,16 @@ from .workflows import Function, Workflow, chain
 
 @dataclass(frozen=True)
 class Shape:
-    """A workflow before its functions are profiled."""
+    """A workflow with named functions, without profiles and SLO."""
 
     name: str
     functions: tuple[str, ...]
-    """Stage -> name of its function."""
+    """Name of each stage's function."""
     edges: tuple[tuple[int, int], ...]
 
 
 def pipeline(name: str, *functions: str) -> Shape:
-    """Functions one after the other."""
+    """Return a workflow of functions that run one after the other."""
     return Shape(name, functions, chain(len(functions)))
 
 
@@ -42,7 +42,7 @@ ESG = (
 """The four pipelines of ESG's evaluation, recalled and unchecked."""
 
 FORK_JOIN = (Shape("fork-join", ("super-resolution", "segmentation", "deblur", "classification"), FORK_JOIN_EDGES),)
-"""Ours: two functions that run side by side."""
+"""Our own: two functions that run in parallel."""
 
 CLASSIFIERS = (
     pipeline("cascade", "inceptionv3", "resnet50", "resnet101"),
@@ -50,18 +50,18 @@ CLASSIFIERS = (
     pipeline("second-opinion", "densenet121", "resnet101", "vgg16"),
     Shape("ensemble", ("inceptionv3", "resnet50", "densenet121", "vgg16"), FORK_JOIN_EDGES),
 )
-"""Ours: workflows of the models that ParvaGPU's authors measured."""
+"""Our own: workflows of the models that ParvaGPU's authors measured."""
 
 
 def function_names(shapes: Sequence[Shape]) -> tuple[str, ...]:
-    """The functions that workflows use, in order of first use."""
+    """Return the functions that workflows use, in order of first use."""
     return tuple(dict.fromkeys(name for shape in shapes for name in shape.functions))
 
 
 def promise(shapes: Sequence[Shape], functions: Sequence[Function], slo_factor: float) -> tuple[Workflow, ...]:
-    """Workflows whose SLO is `slo_factor` times L, the latency of the critical path at the minimum configuration.
+    """Make workflows whose SLO is `slo_factor` times L, the critical path's latency at the minimum configuration.
 
-    L counts neither queueing nor transfer (ESG's definition, recalled). Configuration 0 is the minimum.
+    L includes neither queueing nor transfer (ESG's definition, recalled). Configuration 0 is the minimum.
     """
     check_number("slo_factor", slo_factor, 0, 1e3, above=True)
     index = {function.name: number for number, function in enumerate(functions)}

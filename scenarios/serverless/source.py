@@ -1,4 +1,4 @@
-"""Where serverless scenarios come from: a source makes one world per seed."""
+"""Sources of serverless scenarios; a source makes one world per seed."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class ServerlessSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What the rows of a result call it."""
+        """Name of the scenario in the rows of a result."""
         ...
 
     def build(self, seed: int) -> ServerlessScenario:
-        """The world of a seed; equal seeds give equal worlds."""
+        """Make the world of a seed; equal seeds give equal worlds."""
         ...
 
     def history(self) -> None:
-        """Schedulers know profiles and prices; there is no bank of past requests."""
+        """Return None: schedulers know profiles and prices, but no past requests."""
         ...
 
 
 class Profiles(Protocol):
-    """Where functions get their latency from; a frozen dataclass whose simple fields are knobs."""
+    """The source of functions' latencies; a frozen dataclass whose simple fields are knobs."""
 
     @property
     def configs(self) -> ConfigGrid:
@@ -50,12 +50,12 @@ class Profiles(Protocol):
         ...
 
     def function(self, name: str) -> Function:
-        """The profile of a function."""
+        """Return the profile of a function."""
         ...
 
 
 class Stream(Protocol):
-    """A law of arrivals; a frozen dataclass whose fields are knobs."""
+    """A random law of arrivals; a frozen dataclass whose fields are knobs."""
 
     @property
     def window_ms(self) -> tuple[float, float]:
@@ -68,33 +68,33 @@ class Stream(Protocol):
         ...
 
     def draw(self, gaps: np.random.Generator, mix: np.random.Generator, workflows: int) -> tuple[Floats, Ints]:
-        """Arrival times and workflows [R]."""
+        """Draw arrival times and workflows [R]."""
         ...
 
 
 @dataclass(frozen=True)
 class ServerlessPlatform:
-    """The machine, what it promises and the rules that every scenario needs."""
+    """The machine, its SLOs and the rules that every scenario needs."""
 
     invokers: int = 16
     vcpu: int = 16
-    """vCPUs of an invoker."""
+    """vCPUs per invoker."""
     vgpu: int = 7
-    """vGPUs of an invoker: one A100 in seven slices."""
+    """vGPUs per invoker: one A100 in seven slices."""
     slo_factor: float = 1.0
-    """SLO of a workflow over its latency at the minimum configuration."""
+    """SLO of a workflow divided by its latency at the minimum configuration."""
     warm: int = 7
     """Idle containers per invoker and function at the start."""
     keep_alive_s: float = 600.0
-    """An idle container is removed after this long (OpenWhisk's default)."""
+    """Idle time after which a container is removed (OpenWhisk's default)."""
     prewarm: bool = True
-    """Order containers of the next functions when a task starts."""
+    """Order containers of the next functions whenever a task starts."""
     bill_cold: bool = False
     """Bill cold starts too."""
     overhead_ms: float = 0.0
-    """Controller time per visit of a queue."""
+    """Time of the controller per visit to a queue."""
     transfer: str = "fast"
-    """Between invokers: fast (10 Gbit/s), slow (an object store) or none (free)."""
+    """Transfer between invokers: fast (10 Gbit/s), slow (an object store) or none (takes no time)."""
     scan: Scan = Scan.ROUND_ROBIN
     """Order of visits: rr, slack or longest."""
     locality: bool = True
@@ -113,7 +113,7 @@ class ServerlessPlatform:
 
 @dataclass(frozen=True)
 class ServerlessSynthetic:
-    """Workflows of profiled functions, with requests drawn from a law of arrivals."""
+    """Workflows of profiled functions, with requests drawn from a random law."""
 
     name: str
     shapes: tuple[Shape, ...]
@@ -123,7 +123,7 @@ class ServerlessSynthetic:
     noise: Noise = Noise()
 
     def build(self, seed: int) -> ServerlessScenario:
-        """Requests and noise of `seed`; a knob that changes leaves the other draws as they are."""
+        """Draw the requests and noise of `seed`; changing one knob does not affect the other draws."""
         functions = tuple(self.profiles.function(name) for name in function_names(self.shapes))
         workflows = promise(self.shapes, functions, self.platform.slo_factor)
         arrival_ms, workflow = self.arrivals.draw(rng_of(seed, _GAPS), rng_of(seed, _MIX), len(workflows))
@@ -140,15 +140,15 @@ class ServerlessSynthetic:
         )
 
     def history(self) -> None:
-        """None."""
+        """Return None: there are no past requests."""
         return
 
 
 def windowed(source: Any, window_s: float) -> Any:
-    """The same source in windows of `window_s`: no warm-up, no drain, so that an episode is cut off under load.
+    """Return the same source with a window of `window_s`, no warm-up and no drain: episodes are cut off under load.
 
-    A source without a law of arrivals, or a scenario, keeps its own length. Raises `InputError`, also for a window in
-    which some seed may have no request.
+    A source without `Arrivals`, or a scenario, keeps its own length. Raises `InputError` for an illegal window, also
+    for one in which some seed may have no request.
     """
     check_number("window_s", window_s, 0, MOST_MS / 1000, above=True)
     if not isinstance(source, ServerlessSynthetic) or not isinstance(source.arrivals, Arrivals):
@@ -166,7 +166,7 @@ def noisy_requests(
     noise: Noise,
     seed: int,
 ) -> Requests:
-    """Requests with the noise of `seed`; factor (r, s) is the same however many requests follow."""
+    """Make requests with the noise of `seed`; the factor (r, s) does not depend on how many requests follow."""
     stages = max(shape.stages for shape in workflows)
     factors = noise.draw(rng_of(seed, _NOISE), rng_of(seed, _STRAGGLERS), len(arrival_ms), stages)
     return make_requests(arrival_ms, workflow, window_ms, factors)
@@ -182,7 +182,7 @@ def assemble(
     window_ms: tuple[float, float],
     horizon_ms: float,
 ) -> ServerlessScenario:
-    """A scenario from its parts, on equal invokers."""
+    """Make a scenario from its parts, with equal invokers."""
     return ServerlessScenario(
         name=name,
         grid=configs,

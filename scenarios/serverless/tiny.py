@@ -15,7 +15,7 @@ from .source import ServerlessPlatform, ServerlessSynthetic
 from .workflows import Function
 
 LATENCY_MS = {"look": (100.0, 60.0, 150.0, 90.0), "say": (40.0, 30.0, 60.0, 40.0)}
-"""Under (batch, vCPU, vGPU) = (1, 1, 1), (1, 1, 2), (2, 1, 1), (2, 1, 2)."""
+"""Latencies under (batch, vCPU, vGPU) = (1, 1, 1), (1, 1, 2), (2, 1, 1), (2, 1, 2)."""
 COLD_START_MS = 500.0
 SHAPES = (pipeline("look-and-say", "look", "say"), pipeline("say-only", "say"))
 ARRIVAL_MS = (0.0, 10.0, 20.0, 30.0, 130.0, 140.0)
@@ -24,7 +24,7 @@ WORKFLOW = (0, 0, 1, 0, 1, 0)
 
 @dataclass(frozen=True)
 class TinyProfiles:
-    """Two functions in four configurations; inputs weigh nothing, so that a transfer takes its fixed time."""
+    """Two functions in four configurations; inputs have size 0, so that a transfer takes only its fixed time."""
 
     @property
     def configs(self) -> ConfigGrid:
@@ -32,7 +32,7 @@ class TinyProfiles:
         return ConfigGrid(batches=(1, 2), vcpus=(1,), vgpus=(1, 2))
 
     def function(self, name: str) -> Function:
-        """`look` or `say`."""
+        """Return the profile of `look` or `say`."""
         if name not in LATENCY_MS:
             raise unknown_name("function", name, LATENCY_MS)
         return Function(name, np.array(LATENCY_MS[name]), COLD_START_MS, input_mb=0.0)
@@ -44,22 +44,22 @@ class TinyArrivals:
 
     @property
     def window_ms(self) -> tuple[float, float]:
-        """All requests count."""
+        """Measured window; all requests are in it."""
         return 0.0, 200.0
 
     @property
     def horizon_ms(self) -> float:
-        """Two seconds: a cold start fits in."""
+        """End of the simulation: two seconds, enough for a cold start."""
         return 2000.0
 
     def draw(self, gaps: np.random.Generator, mix: np.random.Generator, workflows: int) -> tuple[Floats, Ints]:
-        """The same six whatever the seed."""
+        """Return the same six requests for every seed."""
         if workflows != len(SHAPES):
             raise InputError(f"tiny-serverless has {len(SHAPES)} workflows, not {workflows}")
         return np.array(ARRIVAL_MS), np.array(WORKFLOW, np.int32)
 
 
 def tiny_serverless(name: str) -> ServerlessSynthetic:
-    """2 invokers of 2 vCPUs and 2 vGPUs, one warm container of each function on each; SLO = 1.5 x the minimum."""
+    """Make 2 invokers of 2 vCPUs and 2 vGPUs, each with a warm container per function; SLO = 1.5 x the minimum."""
     platform = ServerlessPlatform(invokers=2, vcpu=2, vgpu=2, slo_factor=1.5, warm=1)
     return ServerlessSynthetic(name, SHAPES, platform, TinyProfiles(), TinyArrivals(), Noise(0.0, 0.0))

@@ -1,4 +1,4 @@
-"""Workflows: the functions of a request, and which waits for which."""
+"""Workflows: the functions of a request, and the dependencies between them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ MOST_STAGES = 31
 MOST_PREDECESSORS = 4
 MOST_MB = 1e6
 MOST_MS = 1e7
-"""Times beyond this are refused: simulated time is counted in 32-bit ticks of 10 us."""
+"""Longer times are refused, because simulated time is counted in 32-bit ticks of 10 us."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A DNN model that is served: how long a batch takes under each configuration, and what a start costs."""
+    """A DNN model that is served: its latency under each configuration, and its cold start and input."""
 
     name: str
     latency_ms: Floats
     """Mean latency of a whole batch, by configuration [X]."""
     cold_start_ms: float
-    """Time until a new container can run."""
+    """Time until a new container can run tasks."""
     input_mb: float
     """Size of one request's input."""
 
@@ -43,14 +43,14 @@ class Function:
 
 @dataclass(frozen=True)
 class Workflow:
-    """A DAG of functions with a promised latency. Stages are numbered so that every edge leads to a higher number.
+    """A DAG of functions with an SLO. Stages are numbered so that every edge leads to a higher number.
 
     There is one entry (stage 0) and one exit (the last stage); every stage lies on a path between them.
     """
 
     name: str
     functions: tuple[int, ...]
-    """Stage -> index of its function."""
+    """Index of each stage's function."""
     edges: tuple[tuple[int, int], ...]
     """(stage, stage that waits for it)."""
     slo_ms: float
@@ -75,31 +75,31 @@ class Workflow:
 
     @property
     def entry(self) -> int:
-        """Stage that a request meets first."""
+        """The first stage of a request."""
         return 0
 
     @property
     def exit(self) -> int:
-        """Stage whose end finishes a request."""
+        """The stage whose end finishes a request."""
         return len(self.functions) - 1
 
     @property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:
-        """Stages that each stage waits for, ascending."""
+        """The stages that each stage waits for, in ascending order."""
         return tuple(tuple(sorted(u for u, v in self.edges if v == stage)) for stage in range(self.stages))
 
     @property
     def successors(self) -> tuple[tuple[int, ...], ...]:
-        """Stages that wait for each stage, ascending."""
+        """The stages that wait for each stage, in ascending order."""
         return tuple(tuple(sorted(v for u, v in self.edges if u == stage)) for stage in range(self.stages))
 
     def critical_path(self, stage_ms: Sequence[float]) -> float:
-        """Longest sum of `stage_ms` from entry to exit."""
+        """Return the longest sum of `stage_ms` from entry to exit."""
         return longest_path(self.edges, stage_ms)
 
 
 def longest_path(edges: Sequence[tuple[int, int]], stage_ms: Sequence[float]) -> float:
-    """Longest sum of `stage_ms` on a path to the last stage; every edge leads to a higher number."""
+    """Return the longest sum of `stage_ms` on a path to the last stage; every edge must lead to a higher number."""
     reach = list(stage_ms)
     for stage in range(len(reach)):
         reach[stage] += max((reach[u] for u, v in edges if v == stage), default=0.0)
@@ -107,7 +107,7 @@ def longest_path(edges: Sequence[tuple[int, int]], stage_ms: Sequence[float]) ->
 
 
 def chain(stages: int) -> tuple[tuple[int, int], ...]:
-    """Edges of a pipeline."""
+    """Return the edges of a pipeline."""
     return tuple((stage, stage + 1) for stage in range(stages - 1))
 
 

@@ -1,1 +1,1 @@
-"""How GPUs differ, and what a scheduler knows of it."""
+"""How GPUs differ, and what a scheduler knows about it."""

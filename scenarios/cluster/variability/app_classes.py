@@ -1,8 +1,8 @@
-"""Application classes: models that react alike to slow GPUs, by K-means on functional-unit and DRAM utilisation.
+"""Application classes: groups of models equally sensitive to slow GPUs, by K-means on FU and DRAM utilisation.
 
-The step is PAL's (Jain et al., SC 2024); its measured utilisations are not public. `ILLUSTRATIVE` is therefore made
-up: it says which model is compute-bound and which memory-bound, and leads to the classes that PAL's simulator uses.
-Give your own measurements in a model file (docs/scenarios.md).
+The method is PAL's (Jain et al., SC 2024), but its measured utilisations are not public. `ILLUSTRATIVE` is therefore
+made up: it says which models are compute-bound and which memory-bound, and gives the classes of PAL's simulator.
+Provide your own measurements in a model file (docs/scenarios.md).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ILLUSTRATIVE: dict[str, tuple[float, float]] = {
 
 
 def classify(utilisation: Mapping[str, tuple[float, float]], classes: int = 4) -> dict[str, str]:
-    """Class letter of each model: K-means on (FU %, DRAM %), A = highest FU utilisation.
+    """Return the class letter of each model, by K-means on (FU %, DRAM %); A has the highest FU utilisation.
 
     Raises `InputError` for values outside 0-100 or fewer models than classes.
     """

@@ -1,8 +1,8 @@
 """PM bins: groups of GPUs that a scheduler treats as equally fast.
 
-PAL (Jain et al., SC 2024): outliers beyond mean + 3 sd get bins of their own, the rest is grouped by K-means with
-K chosen by silhouette. On a line K-means has an exact solution by dynamic programming, which is the optimum that
-restarts of Lloyd's algorithm look for, needs no seed and is some hundred times faster.
+As in PAL (Jain et al., SC 2024), each outlier beyond mean + 3 sd gets its own bin, and K-means groups the rest, with K
+chosen by silhouette. In one dimension, dynamic programming solves K-means exactly. It gives the optimum that restarts
+of Lloyd's algorithm search for, needs no seed and is about a hundred times faster.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ FEWEST_BINS, MOST_BINS = 2, 10
 """Range of K that the silhouette chooses from."""
 MOST_ROOM = 24
 ARTIFACT_BINS = 2
-"""K of the public simulator, whose search returns at its first step."""
+"""K of the public simulator, whose search for K returns at its first step."""
 
 
 def room_for_bins(gpus: int, compat: Compat) -> int:
-    """Bins per class that drawn scores of a cluster are given room for: the most there can be, but at most 24.
+    """Return the bins per class to make room for if a cluster's scores are drawn: the most possible, at most 24.
 
-    Fewer than one value in ten lies beyond mean + 3 sd (Cantelli), so that 64 GPUs have at most 10 + 6 bins; larger
-    clusters could have more than 24, but 256 GPUs were never seen with more than 18.
+    Fewer than one value in ten lies beyond mean + 3 sd (Cantelli), so that 64 GPUs have at most 10 + 6 bins. Larger
+    clusters could have more than 24, but draws of 256 GPUs never had more than 18.
     """
     grouped = ARTIFACT_BINS if compat is Compat.ARTIFACT else MOST_BINS
     return min(gpus, grouped + (gpus - 1) // 10, MOST_ROOM)
 
 
 def bin_scores(scores: Floats, compat: Compat = Compat.PAPER) -> Floats:
-    """The bin value of each GPU [G] from its PM scores [G]; equal values are one bin.
+    """Return the bin value of each GPU [G] from the PM scores [G]; equal values are one bin.
 
     `paper`: the bin is the mean score of its GPUs. `artifact`: K = 2 + number of outliers over all GPUs at once,
-    and values are divided by the median over the bins, as hal-uw/blox-pal does.
+    and the values are divided by the median of the bins, as in hal-uw/blox-pal.
     """
     outlier = scores > scores.mean() + OUTLIER_SD * _sd(scores)
     if compat is Compat.ARTIFACT:
@@ -47,7 +47,7 @@ def bin_scores(scores: Floats, compat: Compat = Compat.PAPER) -> Floats:
 
 
 def best_grouping(values: Floats) -> NDArray[np.int64]:
-    """Group of each value [n], K in 2..10 with the highest mean silhouette (ties: fewest groups)."""
+    """Return the group of each value [n], for the K in 2..10 with the highest mean silhouette (ties: fewest groups)."""
     distinct = len(np.unique(values))
     if distinct <= FEWEST_BINS:
         return np.unique(values, return_inverse=True)[1].astype(np.int64)
@@ -56,7 +56,7 @@ def best_grouping(values: Floats) -> NDArray[np.int64]:
 
 
 def line_kmeans(values: Floats, k: int) -> NDArray[np.int64]:
-    """Optimal K-means of points on a line [n]: group of each, 0 = lowest. At most as many groups as distinct values."""
+    """Solve K-means exactly for points on a line; return groups [n], 0 = lowest, at most one per distinct value."""
     order = np.argsort(values, kind="stable")
     x = values[order] - values.mean()
     n, k = len(x), min(k, len(np.unique(values)))
@@ -84,7 +84,7 @@ def line_kmeans(values: Floats, k: int) -> NDArray[np.int64]:
 
 
 def silhouette(values: Floats, group: NDArray[np.int64]) -> float:
-    """Mean silhouette of a grouping (Rousseeuw 1987); a value alone in its group counts 0."""
+    """Return the mean silhouette of a grouping (Rousseeuw 1987); a value alone in its group counts 0."""
     member = group[:, None] == np.arange(group.max() + 1)  # [n, K]
     size = member.sum(axis=0)
     distance = np.abs(values[:, None] - values[None, :]) @ member  # [n, K] summed distance to each group

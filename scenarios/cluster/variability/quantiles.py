@@ -3,8 +3,8 @@
 Source: measurements behind Sinha et al., "Not All GPUs Are Created Equal" (SC 2022) and Jain et al., "PAL"
 (SC 2024), files `aggregated_data/` of github.com/hal-uw/blox-pal (MIT): ResNet-50 (class A), BERT (class B) and
 PageRank (class D) on Longhorn (V100) and Frontera (RTX 5000). `per_run` divides every run by the median run;
-`per_gpu` takes each GPU's median over its runs and divides by the median GPU. Quantiles were computed from those
-rows; classes that were not measured are marked where they stand.
+`per_gpu` takes each GPU's median over its runs and divides by the median GPU. The quantiles were computed from those
+rows; comments mark classes that were not measured.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Knots = tuple[float, ...]
 
 
 class Kind(StrEnum):
-    """What one score stands for."""
+    """The unit that one score describes: a GPU or a single run."""
 
     PER_GPU = "per_gpu"
     PER_RUN = "per_run"
@@ -25,7 +25,7 @@ FINE: Knots = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.97, 0.98, 0.9
 COARSE: Knots = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
 Law = dict[Kind, tuple[Knots, Knots]]
-"""Cumulative probabilities and the slowdowns at them."""
+"""Cumulative probabilities and the slowdowns at these probabilities."""
 
 _LONGHORN_A: Law = {  # 1,404 runs of 336 GPUs
     Kind.PER_RUN: (
@@ -205,10 +205,10 @@ _FRONTERA_D: Law = {  # 1,240 runs of 248 GPUs
 }
 
 CLASSES = ("A", "B", "C", "D")
-"""A compute-bound and most sensitive to variability ... D memory-bound and hardly sensitive (PAL)."""
+"""From A, compute-bound and most sensitive to variability, to D, memory-bound and hardly sensitive (PAL)."""
 
 MEASURED: dict[str, dict[str, Law]] = {
-    # Class C was not measured apart on either machine: BERT (class B) stands in, as it does in PAL's simulator.
+    # Class C was not measured separately on either machine: BERT (class B) is used instead, as in PAL's simulator.
     "longhorn": {"A": _LONGHORN_A, "B": _LONGHORN_B, "C": _LONGHORN_B, "D": _LONGHORN_D},
     "frontera": {"A": _FRONTERA_A, "B": _FRONTERA_B, "C": _FRONTERA_B, "D": _FRONTERA_D},
 }

@@ -1,4 +1,4 @@
-"""True PM scores of a cluster, and the profile a scheduler holds of them (exact, noisy or stale)."""
+"""True PM scores of a cluster, and the scheduler's profile of them (exact, noisy or stale)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ slowest of 64 GPUs in the public simulator of PAL (one transiently slow run in 1
 
 @dataclass(frozen=True)
 class Variability:
-    """How GPUs differ, and how well the scheduler's profile knows it."""
+    """How GPUs differ, and how accurate the scheduler's profile is."""
 
     cluster: str = "longhorn"
-    """Measured machine whose quantiles the scores are drawn from."""
+    """The measured machine from whose quantiles the scores are drawn."""
     spread: float = 1.0
     """Exponent on every score: 0 makes all GPUs equal, 2 doubles the spread on a log scale."""
     slow_rate: float = 0.0
-    """Share of GPUs that are additionally slow for all classes, by a factor of `SLOW_RANGE`."""
+    """Share of GPUs that are slowed for all classes by an extra factor, drawn from `SLOW_RANGE`."""
     profile_noise: float = 0.0
     """Standard deviation of the log of the profile's measurement error."""
     profile_stale: float = 0.0
-    """Share of GPUs whose speed has been drawn anew since the profile was taken."""
+    """Share of GPUs whose speed has changed (an independent draw) since it was profiled."""
 
     def __post_init__(self) -> None:
         if self.cluster not in MEASURED:
@@ -42,8 +42,8 @@ class Variability:
 
 
 def draw_scores(variability: Variability, gpus: int, kind: Kind, rng: np.random.Generator) -> Floats:
-    """True scores [C, G]: an independent quantile draw per class and GPU, as PAL's simulator draws them."""
-    # The order of draws is fixed and complete, so that worlds which differ in one knob share everything else.
+    """Draw true scores [C, G]: an independent quantile draw per class and GPU, as in PAL's simulator."""
+    # All numbers are always drawn, in a fixed order, so that worlds that differ in one knob share everything else.
     u = rng.random((len(CLASSES), gpus))
     slow = rng.random(gpus) < variability.slow_rate
     factor = np.exp(rng.uniform(np.log(SLOW_RANGE[0]), np.log(SLOW_RANGE[1]), size=gpus))
@@ -55,9 +55,9 @@ def draw_scores(variability: Variability, gpus: int, kind: Kind, rng: np.random.
 def profile(
     truth: Floats, redrawn: Floats, variability: Variability, compat: Compat, rng: np.random.Generator
 ) -> Floats:
-    """What the scheduler holds [C, G]: bins of measured scores.
+    """Return the scheduler's profile [C, G]: bins of the measured scores.
 
-    A stale GPU shows the value of `redrawn` (an independent draw of the same law) instead of its true one.
+    A stale GPU shows its value in `redrawn`, an independent draw from the same law, instead of its true score.
     """
     stale = rng.random(truth.shape[1]) < variability.profile_stale
     error = np.exp(variability.profile_noise * rng.standard_normal(truth.shape))

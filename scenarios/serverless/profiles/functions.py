@@ -1,7 +1,7 @@
 """The six functions of ESG's evaluation (Hui et al., HPDC 2024), as far as they are known.
 
 Latencies at the minimum configuration are cited from summaries of the paper. Models, cold starts and input sizes are
-recalled and unchecked; shares, exponents and slopes are proposed here. docs/serverless_scenarios.md has the table.
+recalled and unchecked. Shares, exponents and slopes are our proposals. docs/serverless_scenarios.md has the table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .law import MOST_EXPONENT, Law
 
 @dataclass(frozen=True)
 class Known:
-    """What is known or assumed of a function."""
+    """What is known or assumed about a function."""
 
     model: str
     law: Law
@@ -38,14 +38,14 @@ FUNCTIONS: dict[str, Known] = {
 
 @dataclass(frozen=True)
 class LawProfiles:
-    """Functions that follow the law, on a grid of configurations; its two guesses can be scaled."""
+    """Functions that follow the law, on a grid of configurations; the law's two assumptions can be varied."""
 
     grid: ConfigGrid | str = "S100"
     """Configurations: S20 (batch 1 only), S100, or S256 (needs invokers of 8 vGPUs)."""
     exponent_scale: float = 1.0
-    """Factor on the exponent of the vGPUs: how well functions scale."""
+    """Factor on the vGPU exponent, which determines how well functions scale."""
     s_shift: float = 0.0
-    """Added to the batch slope: how little a batch saves."""
+    """Added to the batch slope; a larger slope means that a batch saves less."""
     functions: dict[str, Known] = field(default_factory=lambda: FUNCTIONS, repr=False)
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class LawProfiles:
         return self.grid if isinstance(self.grid, ConfigGrid) else GRIDS[self.grid]
 
     def function(self, name: str) -> Function:
-        """The profile of a function. Raises `InputError` where there is none."""
+        """Return the profile of a function. Raises `InputError` for an unknown name."""
         if name not in self.functions:
             raise unknown_name("function", name, self.functions)
         known = self.functions[name]

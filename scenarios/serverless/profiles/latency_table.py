@@ -1,4 +1,4 @@
-"""Reader of a latency table: what functions take under every configuration, measured by whoever brings the file."""
+"""Reader of a latency table: a user's measured latencies of functions under every configuration."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..workflows import MOST_MB, MOST_MS, Function
 AXES = ("batch", "vcpu", "vgpu")
 KEY = ("function", *AXES)
 OF_FUNCTION = {"cold_start_ms": MOST_MS, "input_mb": MOST_MB}
-"""Columns that may be there, with the largest legal value; all rows of a function hold the same."""
+"""Optional columns, with the largest legal value; all rows of a function must have the same value."""
 
 
 def read_latency_table(path: Path) -> tuple[ConfigGrid, tuple[Function, ...], list[str]]:
-    """The grid that the rows span, the functions in order of appearance, and remarks.
+    """Return the grid that the rows span, the functions in order of appearance, and remarks.
 
     Columns `function,batch,vcpu,vgpu,latency_ms[,cold_start_ms][,input_mb]`, one row per function and configuration.
-    Raises `InputError` where a configuration is missing, with the line where its function begins.
+    Raises `InputError` if a configuration is missing, with the first line of its function.
     """
     rows = read_rows(path, [*KEY, "latency_ms"])
     refuse_duplicates(rows, KEY, _key)
@@ -59,7 +59,7 @@ def _function(path: Path, name: str, rows: list[Row], grid: ConfigGrid) -> Funct
 
 
 def _constant(rows: list[Row], column: str) -> float:
-    """The one value of a function's rows in `column`; 0 where there is no such column."""
+    """Return the value that a function's rows share in `column`; 0 if there is no such column."""
     if column not in rows[0].cells:
         return 0.0
     values = [row.number(column, 0, OF_FUNCTION[column]) for row in rows]

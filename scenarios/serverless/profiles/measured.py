@@ -15,7 +15,7 @@ SOURCE = "ParvaGPU profiles"
 GPCS = (1, 2, 3, 4, 7)
 BATCHES = (1, 2, 4, 8, 16, 32)
 IMAGES_PER_S: dict[str, tuple[tuple[float, ...], ...]] = {
-    # one process; a line per slice of GPCS, a column per batch of BATCHES
+    # with one process; one row per slice of GPCS, one column per batch of BATCHES
     "inceptionv3": (
         (89.723, 217.913, 364.463, 451.663, 533.782, 559.988),
         (107.57, 227.861, 445.629, 818.456, 969.149, 1068.953),
@@ -70,18 +70,18 @@ PARVAGPU: dict[str, MigTable] = {
 
 @dataclass(frozen=True)
 class MeasuredProfiles:
-    """Functions that take their GPU time from a table, and their CPU time from the law (`mig.with_vcpus`).
+    """Functions with GPU times from a table, and CPU times from the law (`mig.with_vcpus`).
 
-    A request carries `images`, since one image alone leaves most of a slice idle. Cold start and input size were not
-    measured: those of ESG's classification stand in, the size per image.
+    A request carries `images` images, because a single image leaves most of a slice idle. Cold start and input size
+    were not measured, so those of ESG's classification are used, with its input size per image.
     """
 
     images: int = 8
-    """Images of a request."""
+    """Number of images per request."""
     gpu_share: float = 0.8
-    """GPU's part of the latency at the minimum configuration; not measured."""
+    """GPU's fraction of the latency at the minimum configuration; not measured."""
     vcpu_exponent: float = 0.6
-    """How CPU time shrinks with vCPUs; not measured."""
+    """Exponent by which CPU time decreases with vCPUs; not measured."""
     cold_start_ms: float = 18299.0
     """Recalled for ESG's classification."""
     image_mb: float = 0.147
@@ -98,7 +98,7 @@ class MeasuredProfiles:
         check_number("image_mb", self.image_mb, 0, MOST_MB / self.images)
 
     def function(self, name: str) -> Function:
-        """The profile of a model. Raises `InputError` where there is none, or it lacks a configuration."""
+        """Return the profile of a model. Raises `InputError` if there is none or it lacks a configuration."""
         if name not in self.tables:
             raise unknown_name("function", name, self.tables)
         try:

@@ -1,4 +1,4 @@
-"""Latency measured on slices of a GPU (MIG), and how it becomes a profile over vCPUs too."""
+"""Latency measured on slices of a GPU (MIG), and its extension to a profile that includes vCPUs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class MigTable:
     source: str
     """File or publication, for messages."""
     latency_ms: Mapping[tuple[int, int], float]
-    """(images, GPCs of the slice) -> latency; infinite where the batch did not fit into the slice's memory."""
+    """(images, GPCs of the slice) -> latency; infinite if the batch did not fit into the slice's memory."""
 
     def gpu_ms(self, images: int, gpcs: int) -> float:
-        """Latency of `images` on a slice of `gpcs`; a slice between two measured ones is interpolated.
+        """Return the latency of `images` on a slice of `gpcs`, interpolated between measured slices.
 
-        The interpolation is linear in log latency over log GPCs. Raises `InputError` where neither works, or where the
-        batch did not fit.
+        The interpolation is linear in log latency over log GPCs. Raises `InputError` if the batch or slice is outside
+        the measured range, or the batch did not fit.
         """
         measured = {size: ms for (n, size), ms in self.latency_ms.items() if n == images}
         if not measured:
@@ -48,10 +48,10 @@ class MigTable:
 
 
 def with_vcpus(table: MigTable, grid: ConfigGrid, images: int, gpu_share: float, vcpu_exponent: float) -> Floats:
-    """Latency by configuration [X]: measured GPU time, plus CPU time by the law, which was not measured.
+    """Return the latency by configuration [X]: measured GPU time plus CPU time by the law, which was not measured.
 
     T(b, c, g) = M(images * b, g) + M(images, 1) * (1 - phi) / phi * (1 + 0.9 (b - 1)) / min(c, 4)^ec, with phi =
-    `gpu_share`, the GPU's part at the minimum configuration, and ec = `vcpu_exponent`.
+    `gpu_share`, the GPU's fraction at the minimum configuration, and ec = `vcpu_exponent`.
     """
     gpu = [table.gpu_ms(images * int(b), int(g)) for b, g in zip(grid.batch, grid.vgpu, strict=True)]
     cpu_ms = table.gpu_ms(images, 1) * (1 - gpu_share) / gpu_share

@@ -16,10 +16,10 @@ GPCS_OF_GB = {5: 1, 10: 2, 20: 3, 40: 7}
 
 
 def read_migperf(path: Path) -> dict[str, MigTable]:
-    """Tables by model; latency in ms per batch, zero where the batch did not fit.
+    """Return tables by model. The file's latency is in ms per batch, and zero if the batch did not fit.
 
-    A slice is named by `mig_profile` (`3g.40gb`), or by `instance_memory` in GB. Slices of 4 GPCs were not measured.
-    Raises `InputError`.
+    A slice is named by `mig_profile` (`3g.40gb`) or by `instance_memory` in GB. Slices of 4 GPCs were not measured.
+    Raises `InputError` for illegal contents.
     """
     rows = read_rows(path, [MODEL, BATCH, LATENCY])
     slices = next((column for column in (PROFILE, MEMORY) if column in rows[0].cells), None)

@@ -13,10 +13,10 @@ SIZE, BATCH, PROCESSES, THROUGHPUT, LATENCY = "Mig instance", "Batch size", "Wor
 
 
 def read_parvagpu(path: Path, processes: int = 1) -> MigTable:
-    """The table of one model (`prof_data/MODEL.csv`) with `processes` of it sharing a slice.
+    """Return the table of one model (`prof_data/MODEL.csv`), measured with `processes` processes sharing a slice.
 
-    Latency is batch / throughput, since throughput counts one process and the file's latency has only three decimals.
-    A zero throughput means that the batch did not fit. Raises `InputError`.
+    Latency is computed as batch / throughput, because the file's latency has only three decimals; its throughput is
+    that of one process. A throughput of zero means that the batch did not fit. Raises `InputError`.
     """
     rows = read_rows(path, [SIZE, BATCH, PROCESSES, THROUGHPUT, LATENCY])
     refuse_duplicates(rows, [SIZE, BATCH, PROCESSES])

@@ -1,4 +1,4 @@
-"""Reader of arrivals: which workflow was asked for, and when."""
+"""Reader of arrivals: which workflow was requested, and when."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..workflows import MOST_MS
 
 
 def read_arrivals(path: Path, workflows: Sequence[str]) -> tuple[Floats, Ints]:
-    """Arrival times in ms and workflow indices of `[request_id,]arrival_ms,workflow`, in the order of the rows.
+    """Read arrival times in ms and workflow indices from `[request_id,]arrival_ms,workflow`, in the order of the rows.
 
-    Ids only serve to find doubles. Raises `InputError`, also where rows are not sorted by time.
+    Ids are only used to find duplicates. Raises `InputError`, also if rows are not sorted by time.
     """
     rows = read_rows(path, ["arrival_ms", "workflow"])
     if "request_id" in rows[0].cells:

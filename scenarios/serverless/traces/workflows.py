@@ -1,4 +1,4 @@
-"""Reader of workflows: a line per stage, with the stages that it waits for."""
+"""Reader of workflows: one line per stage, with the stages that it waits for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = ("workflow", "stage", "function", "after", "slo_ms")
 
 
 def read_workflows(path: Path, functions: Sequence[str]) -> tuple[Workflow, ...]:
-    """Workflows of `workflow,stage,function,after,slo_ms`, in order of appearance.
+    """Read workflows from `workflow,stage,function,after,slo_ms`, in order of appearance.
 
     `after` holds the names of the stages that must end first, separated by `+`, and is empty for the entry; `slo_ms` is
     the same on all lines of a workflow. Stages may come in any order: they are numbered topologically, the earliest
@@ -41,7 +41,7 @@ def _workflow(path: Path, name: str, rows: list[Row], functions: Sequence[str]) 
 
 
 def _sorted(path: Path, name: str, rows: list[Row]) -> list[Row]:
-    """The stages so that each follows those it waits for, otherwise as they are in the file."""
+    """Sort the stages so that each follows those it waits for, and otherwise keeps the order of the file."""
     line = {row.text("stage"): k for k, row in enumerate(rows)}
     for row in rows:
         for before in _after(row):
@@ -74,7 +74,7 @@ def _after(row: Row) -> list[str]:
 
 
 def _culprit(stages: list[Row]) -> Row:
-    """The line that makes these stages, in topological order, no workflow: an entry or exit too many, or the first."""
+    """Return the row that makes these sorted stages no legal workflow: an extra entry or exit, else the first."""
     awaited = {before for row in stages for before in _after(row)}
     for number, row in enumerate(stages):
         if (number and not _after(row)) or len(_after(row)) > MOST_PREDECESSORS:
