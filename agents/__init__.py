@@ -1,1 +1,1 @@
-"""Who learns to decide: demonstrations, Stable-Baselines3 faces, learners. Torch and SB3 live only here."""
+"""Learning: demonstrations, Stable-Baselines3 interfaces, learners. Only this package uses torch and SB3."""

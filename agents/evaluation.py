@@ -1,4 +1,4 @@
-"""What a decider reaches on every world of a bank, one episode each: values to compare world by world."""
+"""Evaluates a decision function on every world of a bank, one episode each, for comparison world by world."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Decide = Callable[[dict[str, NDArray[Any]], NDArray[np.bool_]], NDArray[np.integ
 
 
 def metric_by_world(env: SchedulingVecEnv, metric: str, decide: Decide) -> NDArray[np.float64]:
-    """`metric` of one episode in each world of `env`'s bank [M], in batches of its lanes. Raises `InputError`."""
+    """Return `metric` of one episode in each world of `env`'s bank [M]. Raises `InputError` for an unknown metric."""
     worlds, found = len(env.batch.kind.bank), list[float]()
     for first in range(0, worlds, env.num_envs):
         seen, _ = env.batch.reset(seed=0, options={"worlds": [(first + i) % worlds for i in range(env.num_envs)]})
@@ -25,7 +25,7 @@ def metric_by_world(env: SchedulingVecEnv, metric: str, decide: Decide) -> NDArr
             env.step_async(decide(seen, env.batch.action_masks()))
             seen, _, _, infos = env.step_wait()
             for lane, info in enumerate(infos):
-                if "metrics" in info:  # the lane goes on with another world, whose end does not count
+                if "metrics" in info:  # later episodes of the lane do not count
                     ended.setdefault(lane, _read(info["metrics"], metric))
         found += [ended[lane] for lane in range(min(env.num_envs, worlds - first))]
     return np.array(found)

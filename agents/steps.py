@@ -1,4 +1,4 @@
-"""Steps of a demonstration: what an expert saw, would do and prefers, in either world, and what followed."""
+"""Steps of a demonstration in either world: what an expert saw, its action and scores, and the result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Follow = Callable[[dict[str, NDArray[Any]], int], int]
 
 @dataclass(frozen=True)
 class Ending:
-    """What is seen after the last step of an episode, and whether it was the end or time had run out."""
+    """The observation after an episode's last step, and whether the episode terminated or was truncated."""
 
     observation: dict[str, NDArray[Any]]
     terminated: bool
@@ -23,19 +23,19 @@ class Ending:
 
 @dataclass(frozen=True)
 class MicroStep:
-    """One action of an expert, what it saw, and what followed."""
+    """One action of an expert, what it saw, and the result."""
 
     observation: dict[str, NDArray[Any]]
     mask: NDArray[np.bool_]
     action: int
     score: NDArray[np.float32]
-    """Preference per action: minus the log slowdown of each legal cell of the job in hand, -inf for all others."""
+    """The expert's score per action, -inf where it has none; in the cluster minus a cell's log slowdown."""
     exact: bool
-    """The action does precisely what the expert planned."""
+    """Whether the action does exactly what the expert planned."""
     reward: float
     """Raw reward of the action that was taken."""
     ending: Ending | None = None
-    """Of the last step."""
+    """Only set for the last step."""
 
 
 def obey(seen: dict[str, NDArray[Any]], action: int) -> int:

@@ -1,4 +1,4 @@
-"""The Stable-Baselines3 face of a native batch: same-step autoreset, masks, episode statistics."""
+"""The Stable-Baselines3 interface of a native batch: same-step autoreset, masks, episode statistics."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from ..scenarios.errors import InputError
 class SchedulingVecEnv(VecEnv):
     """`num_envs` episodes of any kind of world for SB3 and sb3-contrib.
 
-    At the end of an episode the lane starts the next one at once; `infos[i]` then holds `terminal_observation`,
-    `TimeLimit.truncated`, `metrics`, and `episode` with return `r`, length `l` and seconds `t`, as `VecMonitor` gives.
+    At the end of an episode the lane starts the next one at once. `infos[i]` then holds `terminal_observation`,
+    `TimeLimit.truncated`, `metrics`, and `episode` with return `r`, length `l` and seconds `t`, as with `VecMonitor`.
     """
 
     def __init__(self, kind: Kind, num_envs: int) -> None:
-        """Present `num_envs` lanes over the worlds of `kind`."""
+        """Set up `num_envs` lanes on the worlds of `kind`."""
         self.batch = SchedulingVectorEnv(kind, num_envs, AutoresetMode.SAME_STEP)
         self._action: NDArray[Any] = np.zeros(num_envs, np.int64)
         self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, int)
@@ -42,11 +42,11 @@ class SchedulingVecEnv(VecEnv):
         super().__init__(num_envs, self.batch.single_observation_space, self.batch.single_action_space)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seeds of the next reset: lane i gets `seed + i`. Raises `InputError` for what is none."""
+        """Set the seeds of the next reset: lane i gets `seed + i`. Raises `InputError` for an illegal seed."""
         return super().seed(as_seed(seed))
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
-        """Options of the next reset, for all lanes or per lane: `{"world": i}`. Raises `InputError` for others."""
+        """Set `{"world": i}` for the next reset, for all lanes or per lane. Raises `InputError` for other options."""
         per_lane = options if isinstance(options, list) else [options] * self.num_envs
         if len(per_lane) != self.num_envs:
             raise InputError(f"{len(per_lane)} reset options; legal: one dictionary, or one for each lane")
@@ -56,7 +56,7 @@ class SchedulingVecEnv(VecEnv):
         super().set_options(options)
 
     def reset(self) -> dict[str, NDArray[Any]]:
-        """Start an episode in every lane, from the seeds that `seed` gave (lane i: seed + i)."""
+        """Start an episode in every lane, with the seeds set by `seed` (lane i: seed + i)."""
         worlds = [options.get("world") for options in self._options]
         observation, info = self.batch.reset(seed=list(self._seeds), options={"worlds": worlds})
         self._reset_seeds()
@@ -66,11 +66,11 @@ class SchedulingVecEnv(VecEnv):
         return observation
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Remember the actions of the coming step."""
+        """Store the actions of the next step."""
         self._action = np.asarray(actions)
 
     def step_wait(self) -> tuple[dict[str, NDArray[Any]], NDArray[Any], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Take them."""
+        """Take the stored actions."""
         observation, reward, terminated, truncated, info = self.batch.step(self._action)
         done = terminated | truncated
         self._return += reward
@@ -93,15 +93,15 @@ class SchedulingVecEnv(VecEnv):
         """Nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the batch, once per lane."""
+        """Return an attribute of the batch, once per lane."""
         return [getattr(self.batch, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Lanes share their attributes, which are fixed when the batch is made."""
+        """Raise `AttributeError`: lanes share their attributes, which are fixed when the batch is made."""
         raise AttributeError(f"'{attr_name}' cannot be set on a batch; make another one")
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """`action_masks` per lane, which is what MaskablePPO asks for."""
+        """Return `action_masks` per lane, the only method that MaskablePPO calls."""
         if method_name != "action_masks":
             raise AttributeError(f"a batch has no method '{method_name}' per lane; legal: action_masks")
         masks = self.batch.action_masks()
@@ -112,7 +112,7 @@ class SchedulingVecEnv(VecEnv):
         return hasattr(self.batch, attr_name)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Never: the batch is native."""
+        """Return False for all lanes, because a native batch has no wrappers per lane."""
         return [False] * len(list(self._get_indices(indices)))
 
 
@@ -120,7 +120,7 @@ class GpuClusterVecEnv(SchedulingVecEnv):
     """A batch of cluster episodes for SB3 and sb3-contrib."""
 
     def __init__(self, bank: Bank, base: Base, num_envs: int, options: EnvOptions | None = None) -> None:
-        """Present `num_envs` lanes over the worlds of `bank`; `base` completes plans at REST."""
+        """Set up `num_envs` lanes on the worlds of `bank`; `base` completes plans at REST."""
         super().__init__(ClusterKind(bank, base, options or EnvOptions()), num_envs)
 
 
@@ -130,12 +130,12 @@ class ServerlessGpuVecEnv(SchedulingVecEnv):
     def __init__(
         self, bank: ServerlessBank, base: ServerlessBase, num_envs: int, options: ServerlessOptions | None = None
     ) -> None:
-        """Present `num_envs` lanes over the worlds of `bank`; the observation shows what `base` would do."""
+        """Set up `num_envs` lanes on the worlds of `bank`; the observation shows what `base` would do."""
         super().__init__(ServerlessKind(bank, base, options or ServerlessOptions()), num_envs)
 
 
 def _lane(info: dict[str, Any], lane: int) -> dict[str, Any]:
-    """What a batch's info says of one lane."""
+    """Return one lane's part of a batch's info."""
     told: dict[str, Any] = {}
     for name, value in info.items():
         if name.startswith(("_", "final_")):

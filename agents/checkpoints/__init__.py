@@ -1,1 +1,1 @@
-"""Checkpoints: weights and facts on disk, and the policies that they are."""
+"""Checkpoints: weights and facts on disk, and the policies made from them."""

@@ -1,8 +1,8 @@
-"""A checkpoint is a policy: a folder with `weights.safetensors` and `config.json`, read without running anything.
+"""A checkpoint is a policy: a folder with `weights.safetensors` and `config.json`, which is read without running code.
 
-config.json says what the weights are (kind, base policy, sizes, inputs, options) and where they come from. All of its
-fields are needed and no others are known: a field that this version does not know could change what a policy does.
-Facts that nothing depends on go into `training`. The weights file is fixed by its SHA-256.
+config.json describes the weights (kind, base policy, sizes, inputs, options) and their origin. All of its fields are
+required, and unknown fields are refused, because such a field could change what the policy does. Facts that do not
+affect the policy are in `training`. The SHA-256 in config.json identifies the weights file.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .network_kinds import MOST_SIZE, NETWORKS, NetworkKind
 FORMAT, VERSION = "varigym-checkpoint", 1
 WEIGHTS, CONFIG = "weights.safetensors", "config.json"
 STATE = "train_state.safetensors"
-"""Of the run that makes a checkpoint, beside it."""
+"""State file of the training run that makes the checkpoint, in the same folder."""
 PENDING = "config.json.new"
-"""The new facts, while the weights that they belong to take the place of the old ones."""
+"""Holds the new facts while their weights replace the old ones."""
 HEAD = ("format", "version", "weights_sha256")
 MOST_TEXT = 300
 PACKAGES = ("varigym", "numpy", "jax", "torch", "stable-baselines3", "sb3-contrib", "safetensors")
@@ -36,19 +36,19 @@ PACKAGES = ("varigym", "numpy", "jax", "torch", "stable-baselines3", "sb3-contri
 
 @dataclass(frozen=True)
 class Training:
-    """Where weights come from; kept and shown, never interpreted. Texts, numbers and truth values."""
+    """The origin of weights as texts, numbers and truth values; it is kept and shown, but never interpreted."""
 
     recipe: str
-    """How they were made: es, clone, ppo, ..."""
+    """The recipe that made the weights, such as es, imitate or ppo."""
     recipe_options: Mapping[str, Any] = field(default_factory=dict)
     scenarios: tuple[str, ...] = ()
-    """What was trained on."""
+    """Scenarios of the training."""
     seeds: tuple[int, ...] = ()
-    """Of the learner."""
+    """Seeds of the learner."""
     teacher: str = ""
-    """Policy that was copied or improved on."""
+    """The policy that was copied or improved."""
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What is worth knowing, such as figures on validation worlds."""
+    """Further facts, such as figures on validation worlds."""
 
     def __post_init__(self) -> None:
         _check_text("recipe", self.recipe)
@@ -66,7 +66,7 @@ class Training:
 
 
 def _versions() -> dict[str, str]:
-    """Of everything that may have taken part."""
+    """Return the versions of all packages that may affect the weights."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -77,23 +77,23 @@ def _versions() -> dict[str, str]:
 
 
 class WeightsError(InputError):
-    """Weights that are not what the rest of a checkpoint asks for."""
+    """Weights that do not fit the rest of a checkpoint."""
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """Weights, and all that is needed to act with them. Raises `InputError` for what does not fit together."""
+    """Weights, and all that is needed to act with them. Raises `InputError` if the parts do not fit together."""
 
     kind: str
-    """One of `network_kinds.NETWORKS`."""
+    """Kind of network, one of `network_kinds.NETWORKS`."""
     base: str
-    """Name of the expert that an index changes, or whose opinion and completion an environment uses."""
+    """Name of the expert that an index changes, or that is the base policy of the environment."""
     sizes: Mapping[str, int]
     options: Mapping[str, Any]
     weights: Mapping[str, NDArray[np.float32]]
     training: Training
     inputs: tuple[str, ...] = ()
-    """What the network sees; default: what this version shows."""
+    """Names of the network's inputs; default: the inputs that this version shows."""
     versions: Mapping[str, str] = field(default_factory=_versions)
 
     def __post_init__(self) -> None:
@@ -117,26 +117,26 @@ class Checkpoint:
 
     @property
     def network(self) -> NetworkKind:
-        """Its kind."""
+        """The kind of the network."""
         return NETWORKS[self.kind]
 
     @cached_property
     def weights_bytes(self) -> bytes:
-        """The weights file."""
+        """Contents of the weights file."""
         return pack(self.weights)
 
     @cached_property
     def identity(self) -> str:
-        """Digest of all that decides what it does: equal ones act alike, whatever their training is said to be."""
+        """Digest of all that determines the policy's actions; `training` is not part of it."""
         deciding = {name: _plain(getattr(self, name)) for name in ("kind", "base", "sizes", "options", "inputs")}
         ordered = dict(sorted(deciding.items())) | {"weights": sha256(self.weights_bytes)}
         return sha256(as_json(ordered))
 
 
 def save_checkpoint(folder: Path | str, checkpoint: Checkpoint) -> Path:
-    """Write a checkpoint, over an earlier one of that folder; interrupted, it leaves the old or the new one.
+    """Write a checkpoint, replacing an earlier one; an interrupted write leaves the old or the new one.
 
-    Raises `InputError` where the system refuses.
+    Raises `InputError` if the file system refuses.
     """
     folder = Path(folder)
     try:
@@ -153,7 +153,7 @@ def save_checkpoint(folder: Path | str, checkpoint: Checkpoint) -> Path:
 
 
 def load_checkpoint(folder: Path | str) -> Checkpoint:
-    """The checkpoint of a folder. Raises `InputError`, which names the file and the field that is not as it must be."""
+    """Read the checkpoint of a folder. Raises `InputError`, which names the file and the illegal field."""
     folder = Path(folder)
     if not is_folder(folder):
         raise InputError(f"checkpoint {shown(str(folder))}: no such folder")
@@ -172,7 +172,7 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder of that name; False for what can be none."""
+    """Whether there is a folder of that name; False also for impossible names."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -180,10 +180,10 @@ def is_folder(path: Path) -> bool:
 
 
 def _config_of(folder: Path, digest: str) -> tuple[Path, dict[str, Any]]:
-    """(file, its fields but for the head): the facts of the weights with this digest."""
+    """Return (file, its fields without the head) with the facts of the weights with this digest."""
     path = folder / CONFIG
     pending = folder / PENDING
-    if pending.is_file():  # a write was interrupted; it counts if its weights had already been put in place
+    if pending.is_file():  # an interrupted write; it counts if its weights were already in place
         waiting = _read_config(pending)
         if waiting["weights_sha256"] == digest:
             path = pending
@@ -209,7 +209,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def _exactly(what: str, stored: Any, names: list[str]) -> dict[str, Any]:
-    """A dictionary with precisely these names. Raises `InputError`."""
+    """Return a dictionary with exactly these names. Raises `InputError` if any is missing or unknown."""
     _check_names(what, stored, tuple(names))
     return dict(stored)
 
@@ -231,7 +231,7 @@ def _check_text(what: str, value: Any, least: int = 1) -> None:
 
 
 def _check_facts(what: str, given: Any) -> None:
-    """Raises `InputError` unless these are names and plain values."""
+    """Raise `InputError` unless these are names and plain values."""
     if not isinstance(given, Mapping):
         raise InputError(f"{what} = {shown(given)}; legal: names and values")
     for name, value in given.items():
@@ -254,7 +254,7 @@ def _checked_inputs(given: Any, wanted: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _checked_weights(given: Any, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
-    """Raises `InputError` unless there is precisely what the sizes ask for, finite and in 32 bits."""
+    """Raise `InputError` unless the weights have exactly the wanted names and shapes, finite and in float32."""
     _check_names("weights", given, tuple(wanted))
     for name, shape in wanted.items():
         array = given[name]
@@ -269,7 +269,7 @@ def _checked_weights(given: Any, wanted: Mapping[str, tuple[int, ...]]) -> dict[
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it."""
+    """Convert to a value that JSON can hold."""
     if isinstance(value, Training):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):

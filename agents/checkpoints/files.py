@@ -1,6 +1,6 @@
-"""Arrays and facts on disk, without pickle: safetensors and JSON, read within limits and written in one piece.
+"""Arrays and facts on disk, without pickle: safetensors and JSON, read within limits and written atomically.
 
-Whatever a file holds, reading it runs nothing, and gives what was asked for or one `InputError`.
+Reading a file never runs code; it returns the contents or raises `InputError`, whatever the file holds.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from ...scenarios.errors import InputError
 
 Arrays = Mapping[str, NDArray[Any]]
 MOST_JSON = 1 << 20
-"""Bytes of a JSON file."""
+"""Most bytes of a JSON file."""
 MOST_TENSORS = 1 << 28
-"""Bytes of a safetensors file."""
+"""Most bytes of a safetensors file."""
 MOST_NAMES = 4096
-"""Tensors in a file."""
+"""Most tensors in a file."""
 MOST_SHOWN = 120
-"""Characters of a value in an error."""
+"""Most characters of a value in an error."""
 DTYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64, "U8": np.uint8}
-"""What a tensor may be, by its name in a file."""
+"""Legal types of a tensor, by their names in a file."""
 INSTALL = "checkpoints need safetensors; install it with: pip install 'varigym[learn]'"
 
 
 def sha256(data: bytes) -> str:
-    """Hexadecimal digest."""
+    """Return the hexadecimal SHA-256 digest."""
     return hashlib.sha256(data).hexdigest()
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """A regular file of at most `most` bytes. Raises `InputError`."""
+    """Read a regular file of at most `most` bytes. Raises `InputError` if it is missing, unreadable or larger."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -56,14 +56,14 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a pipe without waiting for whoever writes to it."""
+    """Open a pipe without waiting for its writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write all of it or nothing: a file of that name holds the old or the new bytes, whatever happens meanwhile.
+    """Write a file atomically: it holds the old or the new bytes, whatever happens meanwhile.
 
-    Raises `InputError` where the system refuses.
+    Raises `InputError` if the file system refuses.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -78,7 +78,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def pack(arrays: Arrays, facts: Mapping[str, str] | None = None) -> bytes:
-    """Arrays, and texts beside them, as the bytes of a safetensors file; equal ones give equal bytes."""
+    """Convert arrays and texts to the bytes of a safetensors file; equal contents give equal bytes."""
     try:
         from safetensors.numpy import save
     except ImportError:
@@ -92,7 +92,7 @@ def pack(arrays: Arrays, facts: Mapping[str, str] | None = None) -> bytes:
 
 
 def unpack(path: Path, data: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays of a safetensors file that was read from `path`. Raises `InputError`."""
+    """Return the arrays of a safetensors file that was read from `path`. Raises `InputError` for illegal contents."""
     try:
         from safetensors import SafetensorError, deserialize
     except ImportError:
@@ -109,20 +109,20 @@ def unpack(path: Path, data: bytes) -> dict[str, NDArray[Any]]:
             raise InputError(f"{path}: tensor {shown(name)} is {view['dtype']}; legal: {', '.join(DTYPES)}")
         try:
             arrays[name] = np.frombuffer(view["data"], DTYPES[view["dtype"]]).reshape(view["shape"])
-        except (ValueError, OverflowError):  # an axis of 0 beside one beyond all limits
+        except (ValueError, OverflowError):  # an axis of 0 together with a far too large one
             raise InputError(f"{path}: tensor {shown(name)} has shape {shown(view['shape'])}; not possible") from None
     return arrays
 
 
 def texts_of(path: Path, data: bytes) -> dict[str, str]:
-    """The texts beside the arrays of a file that `unpack` has read."""
+    """Return the texts of a file whose arrays `unpack` has read."""
     size = int.from_bytes(data[:8], "little")
     held = parse(path, data[8 : 8 + size]).get("__metadata__", {})
     return {name: text for name, text in held.items() if isinstance(text, str)} if isinstance(held, dict) else {}
 
 
 def as_json(value: Mapping[str, Any]) -> bytes:
-    """A JSON object; no NaN and no infinity. Raises `InputError`."""
+    """Write a JSON object. Raises `InputError` for NaN, infinity and values that JSON cannot hold."""
     try:
         text = json.dumps(value, indent=1, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -131,10 +131,10 @@ def as_json(value: Mapping[str, Any]) -> bytes:
 
 
 def parse(path: Path, data: bytes) -> dict[str, Any]:
-    """The JSON object of a file that was read from `path`. Raises `InputError`."""
+    """Return the JSON object of a file that was read from `path`. Raises `InputError` for other contents."""
     try:
         value = json.loads(data.decode(), object_pairs_hook=_distinct, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:  # of JSON, of UTF-8, of ours
+    except (ValueError, RecursionError) as error:  # from JSON, from UTF-8, or from the hooks below
         raise InputError(f"{path}: not JSON ({shown(str(error))})") from None
     if not isinstance(value, dict):
         raise InputError(f"{path}: a JSON {type(value).__name__}; legal: an object")
@@ -142,7 +142,7 @@ def parse(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def shown(value: object) -> str:
-    """A value from a file, short and without characters that a terminal would obey."""
+    """Show a value from a file, short and without control characters for a terminal."""
     text = ascii(value)
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
 

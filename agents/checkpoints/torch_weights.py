@@ -1,4 +1,4 @@
-"""The weights of a checkpoint back in a torch network, to be trained further."""
+"""Loads the weights of a checkpoint into a torch network, to train it further."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .policies import scorer_checkpoint
 
 
 def network_of(checkpoint: Checkpoint, kind: Kind) -> nn.Module:
-    """The network of a checkpoint for environments of `kind`. Raises `InputError` where it is not one for them."""
+    """Return a checkpoint's network for environments of `kind`. Raises `InputError` if it does not fit them."""
     wanted = scorer_checkpoint(kind, checkpoint.weights, checkpoint.training)
     for name in ("kind", "base", "sizes", "options"):
         theirs, ours = getattr(checkpoint, name), getattr(wanted, name)
@@ -34,7 +34,7 @@ def network_of(checkpoint: Checkpoint, kind: Kind) -> nn.Module:
 
 
 def load_weights(network: nn.Module, checkpoint: Checkpoint) -> None:
-    """Give `network` the checkpoint's weights. Raises `InputError` where they are not of its form."""
+    """Load the checkpoint's weights into `network`. Raises `InputError` if names or shapes differ."""
     own = dict(network.named_parameters())
     found = {name: tuple(value.shape) for name, value in checkpoint.weights.items()}
     wanted = {name: tuple(value.shape) for name, value in own.items()}

@@ -1,1 +1,1 @@
-"""What learning needs of the training cluster."""
+"""The parts of learning that are specific to the training cluster."""

@@ -1,9 +1,9 @@
-"""Demonstrations: an expert's plan as the micro-steps that an environment understands.
+"""Demonstrations: an expert's plan as a sequence of environment actions (micro-steps).
 
-At every decision point the expert plans the round; the plan is then built action by action, in the sequence in which
-the expert places its jobs: the cell that gives precisely the planned gang, else KEEP, else the legal cell of that job
-with most of the planned GPUs. Jobs that the window does not show, or that no legal action can place, are left out.
-`exact` says of each action whether it did what was planned.
+At every decision point the expert plans the round. The plan is then built action by action, in the order in which the
+expert places its jobs. For each job the action is the cell that gives exactly the planned gang, else KEEP, else the
+job's legal cell with most of the planned GPUs. Jobs that the window does not show, or that no legal action can place,
+are left out. `exact` says whether an action did exactly what was planned.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def demonstrate(
     world: int | None = None,
     follow: Follow = obey,
 ) -> Iterator[MicroStep]:
-    """One episode of `expert` in `env`, from `reset(seed=seed)`; `world` asks for a world of the bank.
+    """Run one episode of `expert` in `env`, from `reset(seed=seed)`; `world` selects a world of the bank.
 
-    Where `follow` takes other actions, the expert still says at every step what it would do next.
+    If `follow` takes other actions, the expert still says at every step what it would do next.
 
     Under `decide_every=1`, with the expert as the environment's base and a window that holds its admitted jobs, the
-    episode is the expert's own, job by job. Raises `InputError` where the environment hides what the expert uses.
+    episode is the expert's own, job by job. Raises `InputError` if the environment hides information the expert uses.
     """
     _refuse(env, expert)
     if expert.clairvoyant and not env.kind.options.clairvoyant:
@@ -65,7 +65,7 @@ def demonstrate(
 
 
 def _refuse(env: GpuClusterEnv, expert: ListPolicy) -> None:
-    """Raises `InputError` for what is no environment of the cluster or no policy."""
+    """Raise `InputError` if `env` is no cluster environment or `expert` is no policy."""
     if not isinstance(env, GpuClusterEnv):
         raise InputError(f"env = {env!r}; legal: one environment of varigym/GpuCluster-v0, unwrapped (env.unwrapped)")
     if not isinstance(expert, ListPolicy):
@@ -100,7 +100,7 @@ class _Next:
         planned = owner[None] == window.slot[:, None, None]  # [W, N, P]
         open_rows = jnp.any(planned, axis=(1, 2)) & jnp.any(rows, axis=1)
         turn = jnp.arange(space.window, dtype=jnp.int32) + (space.window * window.app_class if self.class_first else 0)
-        if self.sticky:  # gangs that stay are settled before anybody is placed
+        if self.sticky:  # gangs that stay are placed first
             present = cluster.owner[None] == window.slot[:, None, None]
             turn = jnp.where(jnp.all(planned == present, axis=(1, 2)), -1, turn)
         row = jnp.argmin(jnp.where(open_rows, turn, jnp.iinfo(jnp.int32).max))
@@ -109,7 +109,7 @@ class _Next:
         free, n = plan.owner == FREE, window.demand[row]
         gangs = jax.vmap(lambda cell: gang_of(cluster.profile, window.app_class[row], free, n, cell))(cells)
         present = cluster.owner == window.slot[row]
-        gangs = jnp.concatenate([gangs, present[None]])  # KEEP last: a cell with the same gang goes first
+        gangs = jnp.concatenate([gangs, present[None]])  # KEEP is last: a cell with the same gang is preferred
         right = jnp.sum(gangs & planned[row][None], axis=(1, 2), dtype=jnp.int32)
         part = jnp.argmax(jnp.where(rows[row], right, -1))
 

@@ -1,4 +1,4 @@
-"""The learned index as a run in a folder (`recipes.es_run.run_es`): the scenario, the expert, the search."""
+"""Training of the learned index as a run in a folder (`recipes.es_run.run_es`): scenario, expert, search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .objective import IndexObjective
 
 @dataclass(frozen=True)
 class IndexRun:
-    """What is trained, from whom, on which worlds. Raises `InputError` for what does not fit together."""
+    """Defines the network, the expert and the worlds. Raises `InputError` if the parts do not fit together."""
 
     source: ClusterSynthetic
     expert: ListPolicy
@@ -28,9 +28,9 @@ class IndexRun:
     hidden: int = HIDDEN
     validation_worlds: int = 64
     init: LearnedIndex | None = None
-    """A learned index to begin with, instead of the expert as it is."""
+    """A learned index to start from, instead of the unchanged expert."""
     frozen: tuple[str, ...] = ()
-    """Parts of the network that stay at zero, to see what they are worth (see `index_parts`)."""
+    """Parts of the network that stay at zero, to measure what they contribute (see `index_parts`)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.expert, ListPolicy):
@@ -58,7 +58,7 @@ class IndexRun:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """All that shapes what comes out, in words."""
+        """All settings that affect the result, as plain values."""
         return {
             "recipe": RECIPE,
             "scenario": self.source.name,
@@ -66,10 +66,10 @@ class IndexRun:
             "hidden": self.hidden,
             "init": self.init.name if self.init else "",
             **asdict(self.options),
-            **({"frozen": ", ".join(self.frozen)} if self.frozen else {}),  # a run of all weights is asked as ever
+            **({"frozen": ", ".join(self.frozen)} if self.frozen else {}),  # only if set: older runs lack the field
         }
 
     def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
-        """The policy that the search has come to."""
+        """Make the checkpoint of the search's current result."""
         training = training_of(self.asked, (self.source.name,), state, validation)
         return index_checkpoint(self.expert, state.result, training)

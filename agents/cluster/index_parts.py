@@ -1,4 +1,4 @@
-"""Parts of the learned index that can be left out: outputs, and groups of what it sees."""
+"""Parts of the learned index that can be left out: outputs, and groups of features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...scenarios.errors import InputError, unknown_name
 
 Mask = dict[str, NDArray[np.float32]]
 OUTPUT: Mapping[str, int] = {"order": 0, "keep": 1}
-"""Output -> its column: without `order` the expert's keys are scaled by nothing, without `keep` no gang stays by it."""
+"""Output -> its column: without `order` the expert's keys are not scaled, without `keep` it holds no gang in place."""
 FACTS: Mapping[str, tuple[str, ...]] = {
     "size": (
         "demand as a share of the GPUs, log",
@@ -49,13 +49,13 @@ FACTS: Mapping[str, tuple[str, ...]] = {
         "seconds that a move to the best could save, against a restart, log",
     ),
 }
-"""Group of features -> the features; no two groups share one. The key, the restart cost and the one are in none."""
+"""Group -> its features; groups do not overlap. The key, the restart cost and the constant are in no group."""
 
 
 def mask_without(parts: Sequence[str], hidden: int) -> Mask:
-    """1 where a weight is searched, 0 where it belongs to one of the `parts`; empty where there are none.
+    """Make a mask: 1 where a weight is searched, 0 where it belongs to one of the `parts`; empty without parts.
 
-    Raises `InputError` for a part that there is not, and where nothing is left to be decided.
+    Raises `InputError` for an unknown part, and if no output is left.
     """
     for part in parts:
         if part not in OUTPUT and part not in FACTS:

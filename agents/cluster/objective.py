@@ -25,7 +25,7 @@ from ..recipes.es import EsOptions, Floats, Weights, train_seeds
 from .index_parts import mask_without
 
 TAIL_SLOTS = (64, 24, 8)
-"""Slots to go on in once all jobs have come and no more are left."""
+"""Numbers of slots to shrink to, once all jobs have arrived and no more than this many are left."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,20 @@ class IndexObjective:
     """Parts of the network that stay at zero (see `index_parts`)."""
 
     def start(self, seed: int) -> Weights:
-        """An untrained network: the expert."""
+        """Return an untrained network, which behaves as the expert."""
         return untrained(seed, self.hidden)
 
     @cached_property
     def mask(self) -> Weights:
-        """0 where a weight stays as it is. Raises `InputError` for a part that there is not."""
+        """0 where a weight stays at zero. Raises `InputError` for an unknown part."""
         return mask_without(self.frozen, self.hidden)
 
     def fitness(self, generation: int, population: Sequence[Weights], options: EsOptions) -> Floats:
-        """Of every member, on fresh train worlds."""
+        """Return the fitness of every member on fresh train worlds."""
         return self._against_expert(self._bank(train_seeds(options, generation)), population).mean(axis=1)
 
     def validate(self, weights: Weights) -> Mapping[str, float]:
-        """Geometric mean of the ratios to the expert, and its standard error, on validation worlds."""
+        """Return the geometric mean of the ratios to the expert and its standard error, on validation worlds."""
         logs = self._against_expert(self._validation, [weights])[0]
         error = logs.std(ddof=1) / np.sqrt(len(logs)) if len(logs) > 1 else np.nan
         return {"ratio": float(np.exp(logs.mean())), "log_ratio_se": float(error)}
@@ -68,7 +68,7 @@ class IndexObjective:
 
     @cached_property
     def _data(self) -> ListData:
-        # What a policy is bound to is the history, which is the same for every bank of a source.
+        # A policy's data depend only on the history, which is the same for every bank of a source.
         return self._policy.bind(self._bank([TRAIN.first]))
 
     @cached_property
@@ -79,7 +79,7 @@ class IndexObjective:
         return make_bank([self.source.build(seed) for seed in seeds], self._history, self.source.bins)
 
     def _against_expert(self, bank: Bank, population: Sequence[Weights]) -> Floats:
-        """log(mean JCT / the expert's) [P, M]."""
+        """Return log(mean JCT / the expert's) [P, M]."""
         members = [self._policy.weights, *population]
         data = [LearnedIndex.rebind(self._data, weights) for weights in members]
         logs = np.log(flows(bank, self._policy.program, data))
@@ -87,7 +87,7 @@ class IndexObjective:
 
 
 def flows(bank: Bank, program: Program, data: Sequence[Any]) -> Floats:
-    """Time in the system summed over the tracked jobs [P, M], in s, of every member's data on every world."""
+    """Return the tracked jobs' total time in the system [P, M] in s, for every member's data on every world."""
     slots = bucket(min(bank.worlds.demand.shape[1] - 1, FIRST_SLOTS), SLOT_STEP)
     pairs = [(member, world) for world in range(len(bank)) for member in range(len(data))]
 
@@ -101,14 +101,14 @@ def flows(bank: Bank, program: Program, data: Sequence[Any]) -> Floats:
 
 
 def _flow_with(program: Program, slots: int, bank: Bank, world: jax.Array, data: Any) -> float:
-    """The episode's flow, in as many slots as it takes."""
+    """Return the episode's flow, with as many slots as it needs."""
     flow, overflow = _episode(program, slots, bank.worlds, world, data)
     return _flow_with(program, 2 * slots, bank, world, data) if bool(overflow) else float(flow)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _episode(program: Program, slots: int, worlds: Any, world: jax.Array, data: Any) -> tuple[jax.Array, jax.Array]:
-    """Flow and overflow. Most rounds belong to the last few jobs, and the cost of a round follows its slots."""
+    """Return flow and overflow. Slots shrink near the end: most rounds have few jobs, and slots determine the cost."""
     carry, here = begin(program, slots, worlds, world, data), pick(worlds, world)
     for fewer in (size for size in TAIL_SLOTS if size < slots):
 

@@ -1,1 +1,1 @@
-"""Demonstrations of experts as data sets."""
+"""Experts' demonstrations as data sets."""

@@ -1,4 +1,4 @@
-"""Data sets: what experts saw, could do, did, preferred and still had to gain."""
+"""Data sets of demonstrations: observations, legal actions, experts' actions and scores, returns to go."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COLUMNS: Mapping[str, tuple[type[np.generic], int]] = {
     "episode": (np.int32, 1),
     "exact": (np.bool_, 1),
 }
-"""Name -> type, axes."""
+"""Column name -> (type, number of axes)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Endings:
-    """How episodes end of which the data hold every step, the expert's own."""
+    """The endings of whole episodes: those in which the expert acted and the data hold every step."""
 
     parts: Mapping[str, NDArray[np.float32]]
     terminated: NDArray[np.bool_]
@@ -34,7 +34,7 @@ class Endings:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Steps of episodes; see above. Raises `InputError` for what does not fit together."""
+    """Steps of episodes; `dataset_file` describes the columns. Raises `InputError` if they do not fit together."""
 
     parts: Mapping[str, NDArray[np.float32]]
     action: NDArray[np.int64]
@@ -43,12 +43,12 @@ class Dataset:
     episode: NDArray[np.int32]
     exact: NDArray[np.bool_]
     seeds: tuple[int, ...]
-    """Of the worlds, an episode each."""
+    """Seeds of the worlds, one episode each."""
     facts: Mapping[str, Any]
     """Of the learning task."""
     version: str = metadata.version("varigym")
     endings: Endings | None = None
-    """None where steps were left out, or another than the expert acted."""
+    """None if steps were left out, or if another policy than the expert acted."""
 
     def __post_init__(self) -> None:
         check_dataset(self)
@@ -57,7 +57,7 @@ class Dataset:
         return len(self.action)
 
     def rows(self, at: NDArray[Any]) -> Dataset:
-        """Some of the steps."""
+        """Return some of the steps."""
         columns = {name: getattr(self, name)[at] for name in COLUMNS}
         return replace(self, parts={name: part[at] for name, part in self.parts.items()}, endings=None, **columns)
 
@@ -88,7 +88,7 @@ def refuse_unlike(data: Dataset, facts: Mapping[str, Any]) -> None:
 
 
 def check_dataset(data: Dataset) -> None:
-    """Raises `InputError` for shapes, types and values that cannot be."""
+    """Raise `InputError` for illegal shapes, types and values."""
     for name, (kind, axes) in COLUMNS.items():
         _check_array(name, getattr(data, name), np.dtype(kind), axes, len(data.action))
     for name, part in data.parts.items():

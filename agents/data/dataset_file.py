@@ -1,13 +1,13 @@
-"""Data sets as files: one `.npz` file, without pickle.
+"""Data sets as files: one `.npz` file each, without pickle.
 
-parts/NAME      [T, size] float32   flat parts of the observations, `action_mask` among them
-action          [T] int64           what the expert does
-score           [T, A] float32      its preference, -inf where it has none
-return_to_go    [T] float64         raw rewards from this step on to the end of the episode, undiscounted
-episode         [T] int32           place in the list of seeds
-exact           [T] bool            the action does precisely what the expert planned
-ends/NAME       [E, size] float32   flat parts of what is seen after the last step of each of E whole episodes, or none
-terminated      [E] bool            it was the end of the episode, not of its time
+parts/NAME      [T, size] float32   flat parts of the observations, including `action_mask`
+action          [T] int64           the expert's action
+score           [T, A] float32      the expert's score per action, -inf where it has none
+return_to_go    [T] float64         undiscounted sum of the raw rewards from this step to the end of the episode
+episode         [T] int32           index into the list of seeds
+exact           [T] bool            whether the action does exactly what the expert planned
+ends/NAME       [E, size] float32   observation after the last step of each of E whole episodes; optional
+terminated      [E] bool            whether the episode terminated (else it was truncated)
 facts           JSON: scenario, teacher, base, seeds, options of the environment, version
 """
 
@@ -28,12 +28,12 @@ from .dataset import COLUMNS, Dataset, Endings
 
 FORMAT = "varigym-dataset-1"
 MOST_BYTES = 1 << 33
-"""Bytes of all arrays of a file."""
+"""Most bytes of all arrays of a file."""
 PARTS, ENDS, FACTS, TERMINATED = "parts/", "ends/", "facts", "terminated"
 
 
 def save_dataset(path: Path, data: Dataset) -> None:
-    """Write one compressed file. Raises `InputError` where the system refuses."""
+    """Write one compressed file. Raises `InputError` if the file system refuses."""
     facts = {"format": FORMAT, "version": data.version, "seeds": list(data.seeds), "classroom": dict(data.facts)}
     arrays: dict[str, NDArray[Any]] = {f"{PARTS}{name}": part for name, part in data.parts.items()}
     arrays |= {name: getattr(data, name) for name in COLUMNS}
@@ -47,7 +47,7 @@ def save_dataset(path: Path, data: Dataset) -> None:
 
 
 def load_dataset(path: Path) -> Dataset:
-    """The data of a file; nothing in it is run. Raises `InputError`, which names the file and what is wrong."""
+    """Read the data of a file without running code. Raises `InputError`, which names the file and the problem."""
     try:
         with zipfile.ZipFile(path) as file:
             size = sum(entry.file_size for entry in file.infolist())
@@ -59,7 +59,7 @@ def load_dataset(path: Path) -> Dataset:
         raise InputError(f"{path}: no such file") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    except Exception as error:  # NumPy's reader of headers lets through whatever Python's parser raises
+    except Exception as error:  # NumPy's header reader passes on all errors of Python's parser
         raise InputError(f"{path}: not a data set ({shown(str(error))})") from None
 
 

@@ -1,4 +1,4 @@
-"""Data sets in the form of Minari (an extra), which learners from fixed data read: whole episodes of an expert."""
+"""Exports data sets to Minari (an extra), a format for offline learning: whole episodes of an expert."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = float(np.finfo(np.float32).max)
 
 
 def check_minari_id(dataset_id: str) -> None:
-    """Raises `InputError` where Minari is missing, and for a name that is not legal or taken."""
+    """Raise `InputError` if Minari is missing, or if the name is illegal or taken."""
     if any(find_spec(name) is None for name in NEEDED):
         raise InputError(INSTALL)
     if not LEGAL_ID.fullmatch(dataset_id):
@@ -34,17 +34,17 @@ def check_minari_id(dataset_id: str) -> None:
 
 
 def episodes_of(data: Dataset) -> Endings:
-    """How the episodes of the data end. Raises `InputError` where they are not whole."""
+    """Return the endings of the data's episodes. Raises `InputError` if the episodes are not whole."""
     if data.endings is None:
         raise InputError("the data hold no whole episodes of an expert; record them with every step kept (more --most)")
     return data.endings
 
 
 def export_minari(data: Dataset, dataset_id: str) -> Any:
-    """Write the episodes to disk as `minari.load_dataset(dataset_id)` reads them; returns Minari's data set.
+    """Write the episodes to disk for `minari.load_dataset(dataset_id)`; return Minari's data set.
 
-    Observations are the flat parts, the mask among them, one more than there are steps; rewards are raw. Minari says
-    where it lies (`MINARI_DATASETS_PATH`). Raises `InputError` where steps were left out, or the system refuses.
+    Observations are the flat parts, including the mask, one more than there are steps; rewards are raw. Minari chooses
+    the folder (`MINARI_DATASETS_PATH`). Raises `InputError` if steps were left out, or the file system refuses.
     """
     check_minari_id(dataset_id)
     endings = episodes_of(data)
@@ -54,7 +54,7 @@ def export_minari(data: Dataset, dataset_id: str) -> Any:
     told = _told(data)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of authors and links, which are not ours to give
+            warnings.simplefilter("ignore")  # about missing authors and links
             made = minari.create_dataset_from_buffers(
                 dataset_id,
                 [_episode(data, endings, number) for number in range(len(data.seeds))],
@@ -72,7 +72,7 @@ def export_minari(data: Dataset, dataset_id: str) -> Any:
 
 
 def _told(data: Dataset) -> dict[str, Any]:
-    """Where it comes from, for the metadata."""
+    """Return the origin of the data, for the metadata."""
     facts = {name: value for name, value in data.facts.items() if value is not None}
     return {**facts, "seeds": list(data.seeds), "varigym_version": data.version}
 
@@ -84,7 +84,7 @@ def _space(data: Dataset) -> spaces.Dict:
 
 
 def _episode(data: Dataset, endings: Endings, number: int) -> Any:
-    """Minari's buffer of an episode."""
+    """Return Minari's buffer of an episode."""
     from minari.data_collector import EpisodeBuffer
 
     at = np.flatnonzero(data.episode == number)

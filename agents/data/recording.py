@@ -1,4 +1,4 @@
-"""Recording data sets: an expert demonstrates on the worlds of given seeds."""
+"""Records data sets: an expert demonstrates on the worlds of given seeds."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def record(
     watch: Callable[[int], None] = lambda episodes: None,
     whole: bool = False,
 ) -> Dataset:
-    """An episode per seed; the expert says what it would do, `follow` what is done.
+    """Record one episode per seed; the expert says what it would do, and `follow` chooses the action taken.
 
-    With `most`, that many steps of each episode are kept, drawn evenly by the world's seed; with `whole`, the first
-    episode that has more is refused. Raises `InputError`.
+    With `most`, at most that many steps of each episode are kept, drawn uniformly by the world's seed. With `whole`,
+    `InputError` is raised at the first episode that has more steps.
     """
     env, shown_ones, endings = task.env(seeds), [], []
     for world, seed in enumerate(seeds):
@@ -66,7 +66,7 @@ def _endings(found: Sequence[Ending | None]) -> Endings | None:
 def _episode(
     steps: Iterable[MicroStep], most: int | None, lots: np.random.Generator
 ) -> tuple[list[tuple[int, MicroStep]], list[float], Ending | None]:
-    """(steps that are kept with their places, all rewards, the end): a reservoir, so that memory follows `most`."""
+    """Return (kept steps with their positions, all rewards, the ending); a reservoir bounds memory by `most`."""
     kept: list[tuple[int, MicroStep]] = []
     rewards: list[float] = []
     ending: Ending | None = None

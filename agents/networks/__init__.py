@@ -1,1 +1,1 @@
-"""Networks in torch, and the same in JAX for whole episodes."""
+"""Networks in torch, and the same networks in JAX for whole episodes."""

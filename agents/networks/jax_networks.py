@@ -1,7 +1,7 @@
-"""The networks of `networks` as pure functions, so that whole episodes under them are one XLA program.
+"""The networks of `torch_networks` as pure functions, so that whole episodes under them are one XLA program.
 
-Weights have torch's names and shapes. Nothing here depends on how many candidates there are, and products of matrices
-are loops over blocks of inputs: XLA does not compile its own products into the one machine function of an episode.
+Weights have torch's names and shapes, which do not depend on the number of candidates. Matrix products are loops over
+blocks of inputs, because XLA does not compile its own products into the single machine function of an episode.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from ...envs.serverless.mdp.platform_features import INVOKER_FEATURES, OTHER_FEA
 Parts = Mapping[str, jax.Array]
 Prepared = dict[str, jax.Array]
 BLOCK = 8
-"""Inputs that are added up in one turn of a loop."""
+"""Inputs that one iteration of a loop adds up."""
 ROWS = range(8, 25)
-"""Configurations that are scored at once; chunks of which the queue can fill none are passed over."""
+"""Configurations scored at once; a chunk is skipped if the queue can fill none of its batches."""
 PRESENT = SLOT_FEATURES.index("present")
 ENOUGH = CONFIG_FEATURES.index("the queue holds its batch")
 LEFT = CONFIG_FEATURES.index("slack less it and the fastest later stages over SLO")
 SLACK = QUEUE_FEATURES.index("slack over SLO")
 FAR_BELOW = -1e8
-"""Score of what cannot be chosen, as in `networks`."""
+"""Score of configurations that cannot be chosen, as in `torch_networks`."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A kind of network; compared by identity, so that all weights of one shape share one program."""
+    """A kind of network. Kinds are compared by identity, so that all weights of one shape share one program."""
 
     prepare: Callable[[Mapping[str, Any]], Prepared]
-    """Weights -> what `logits` takes: what an episode needs once."""
+    """Weights -> the arrays that `logits` takes; computed once per episode."""
     logits: Callable[[Prepared, Parts, jax.Array], jax.Array]
     """(prepared, parts of one observation, mask [actions] bool) -> logits [actions], -inf where the mask is False."""
 
 
 def arrays_of(network: Any) -> dict[str, NDArray[np.float32]]:
-    """The parameters of a torch network, without its constants."""
+    """Return the parameters of a torch network, without its constants."""
     return {name: value.detach().cpu().numpy().astype(np.float32) for name, value in network.named_parameters()}
 
 
 def best_legal(logits: jax.Array) -> jax.Array:
-    """The action [] int32 of the highest logit, ties by number; an illegal one where no logit is a number."""
+    """Return the action [] int32 of the highest logit, ties by number; an illegal action if all logits are NaN."""
     number = jnp.arange(logits.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(logits == jnp.max(logits), number, logits.shape[0]))
 
 
 def dense(x: jax.Array, weight: jax.Array, bias: jax.Array) -> jax.Array:
-    """`x @ weight + bias` [N, O] of x [N, K] and weight [K, O], a block of inputs after the other."""
+    """Compute `x @ weight + bias` [N, O] of x [N, K] and weight [K, O], one block of inputs after the other."""
     inputs = x.shape[1]
     whole = inputs - inputs % BLOCK
     total = jnp.broadcast_to(bias[None], (x.shape[0], weight.shape[1]))
@@ -80,7 +80,7 @@ def _add_products(total: jax.Array, x: jax.Array, weight: jax.Array) -> jax.Arra
 
 
 def _most(x: jax.Array) -> jax.Array:
-    """Maximum over the rows [O] of x [N, O], by halves: XLA's own reduction of a large array is a call."""
+    """Return the maximum over the rows [O] of x [N, O] by halving: XLA would reduce a large array by a call."""
     while (rows := x.shape[0]) > 1:
         half = rows // 2
         x, odd = jnp.maximum(x[:half], x[half : 2 * half]), x[2 * half :]
@@ -97,7 +97,7 @@ def _layer(prepared: Prepared, name: str, x: jax.Array) -> jax.Array:
 
 
 def _score_pairs(rows: jax.Array, columns: jax.Array, weight: jax.Array) -> jax.Array:
-    """sum_h relu(rows [H, N] + columns [H, M]) weight [H], as [N, M]: one hidden unit after the other."""
+    """Compute sum_h relu(rows [H, N] + columns [H, M]) weight [H] as [N, M], one hidden unit after the other."""
     blank = jnp.zeros((rows.shape[1], columns.shape[1]), rows.dtype)
 
     def add(h: jax.Array, total: jax.Array) -> jax.Array:
@@ -108,18 +108,18 @@ def _score_pairs(rows: jax.Array, columns: jax.Array, weight: jax.Array) -> jax.
 
 
 def _turned(weights: Mapping[str, Any]) -> Prepared:
-    """Weights [inputs, outputs]; torch keeps them the other way round."""
+    """Transpose weights to [inputs, outputs]; torch stores [outputs, inputs]."""
     arrays = {name: jnp.asarray(value, jnp.float32) for name, value in weights.items()}
     return {name: array.T if array.ndim == 2 else array for name, array in arrays.items()}
 
 
 def _slot_logits(prepared: Prepared, parts: Parts, mask: jax.Array) -> jax.Array:
-    """`networks.SlotScorer`."""
+    """Compute the logits of `torch_networks.SlotScorer`."""
     first, cluster = prepared["encode.0.weight"], parts["cluster"]
     features = first.shape[0] - cluster.shape[0] - 1
     rows = parts["jobs"].reshape(-1, features)
     window = rows.shape[0]
-    # What is the same for every slot enters once, and so does the pool: as a shift of what the slots share.
+    # Inputs that all slots share are multiplied only once, and so is the pool; the result acts as a bias.
     around = dense(cluster[None], first[features:-1], prepared["encode.0.bias"])
     place = jnp.arange(window, dtype=jnp.float32) / window
     hidden = _relu(dense(rows, first[:features], around[0]) + place[:, None] * first[-1][None])
@@ -134,7 +134,7 @@ def _slot_logits(prepared: Prepared, parts: Parts, mask: jax.Array) -> jax.Array
 
 
 def _cell_scores(prepared: Prepared, slowdown: jax.Array) -> jax.Array:
-    """What every cell [W, 2V + 1] is worth by itself; `slowdown` [W, 2V], that of KEEP is 0."""
+    """Score every cell [W, 2V + 1] by itself; `slowdown` is [W, 2V], and 0 is used for KEEP."""
     bins = slowdown.shape[1] // 2
     level = jnp.arange(bins, dtype=jnp.float32) / bins
     one, none = jnp.ones(bins, jnp.float32), jnp.zeros(bins, jnp.float32)
@@ -153,7 +153,7 @@ def _cell_scores(prepared: Prepared, slowdown: jax.Array) -> jax.Array:
 
 
 def _config_logits(prepared: Prepared, parts: Parts, mask: jax.Array) -> jax.Array:
-    """`networks.ConfigScorer`."""
+    """Compute the logits of `torch_networks.ConfigScorer`."""
     rows = parts["configs"].reshape(-1, len(CONFIG_FEATURES))
     context = _context(prepared, parts)
     places = _places(prepared, parts)
@@ -164,7 +164,7 @@ def _config_logits(prepared: Prepared, parts: Parts, mask: jax.Array) -> jax.Arr
 
 
 def _context(prepared: Prepared, parts: Parts) -> jax.Array:
-    """Everything but the candidates [width]."""
+    """Encode everything but the candidates [width]."""
     queue, others = parts["queue"], parts["others"].reshape(-1, len(OTHER_FEATURES))
     waves = _waves(prepared, queue[SLACK][None])[0]
     other = _most(_relu(_layer(prepared, "other.0", others)))
@@ -173,7 +173,7 @@ def _context(prepared: Prepared, parts: Parts) -> jax.Array:
 
 
 def _places(prepared: Prepared, parts: Parts) -> jax.Array | None:
-    """What every invoker adds [I, width], where actions name one."""
+    """Encode every invoker [I, width], if actions choose one."""
     if "invoker.weight" not in prepared:
         return None
     return _layer(prepared, "invoker", parts["invokers"].reshape(-1, len(INVOKER_FEATURES)))
@@ -182,11 +182,11 @@ def _places(prepared: Prepared, parts: Parts) -> jax.Array | None:
 def _scored(
     prepared: Prepared, rows: jax.Array, context: jax.Array, places: jax.Array | None
 ) -> tuple[jax.Array, jax.Array]:
-    """(scores [X, I or 1], `FAR_BELOW` where the queue does not fill the batch; the most of every hidden unit)."""
+    """Return (scores [X, I or 1], `FAR_BELOW` if the queue does not fill the batch; each hidden unit's maximum)."""
     configs, targets = rows.shape[0], 1 if places is None else places.shape[0]
     size = max((size for size in ROWS if configs % size == 0), default=min(ROWS[-1], configs))
     chunks = -(-configs // size)
-    rows = jnp.pad(rows, ((0, chunks * size - configs), (0, 0)))  # what is added holds no batch
+    rows = jnp.pad(rows, ((0, chunks * size - configs), (0, 0)))  # padding rows hold no batch
 
     def score(some: jax.Array) -> tuple[jax.Array, jax.Array]:
         hidden = _encode(prepared, some, context)
@@ -210,7 +210,7 @@ def _scored(
 
 
 def _encode(prepared: Prepared, rows: jax.Array, context: jax.Array) -> jax.Array:
-    """Hidden units [N, width] of configurations in their context."""
+    """Encode configurations in their context to hidden units [N, width]."""
     weight = prepared["config.weight"]
     features = rows.shape[1]
     hidden = dense(rows, weight[:features], prepared["config.bias"] + context)
@@ -219,7 +219,7 @@ def _encode(prepared: Prepared, rows: jax.Array, context: jax.Array) -> jax.Arra
 
 
 def _worth(prepared: Prepared, hidden: jax.Array, places: jax.Array | None) -> jax.Array:
-    """Scores [N, I or 1]."""
+    """Return the scores [N, I or 1]."""
     if places is None:
         return _layer(prepared, "score", hidden)
     pair = _layer(prepared, "pair", hidden)
@@ -227,7 +227,7 @@ def _worth(prepared: Prepared, hidden: jax.Array, places: jax.Array | None) -> j
 
 
 def _waves(prepared: Prepared, share: jax.Array) -> jax.Array:
-    """Sines and cosines [N, 2 waves] of a share of the SLO [N]; the weights tell how many."""
+    """Return sines and cosines [N, 2 waves] of a share of the SLO [N]; the weights' shape gives their number."""
     waves = (prepared["config.weight"].shape[0] - len(CONFIG_FEATURES)) // 2
     angle = share[:, None] * (jnp.pi * 2.0 ** jnp.arange(waves, dtype=jnp.float32))[None]
     return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], axis=1)

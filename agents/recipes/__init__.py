@@ -1,1 +1,1 @@
-"""Recipes: each is a learner, read from top to bottom."""
+"""Recipes: each is a learner that can be read from top to bottom."""

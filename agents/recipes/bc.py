@@ -1,4 +1,4 @@
-"""Masked behaviour cloning: copy an expert's actions, choosing among legal ones only."""
+"""Masked behaviour cloning: a network copies an expert's actions and chooses only among legal ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Demonstrations:
 
 @dataclass(frozen=True)
 class CloneOptions:
-    """How to clone."""
+    """Options of cloning."""
 
     epochs: int = 6
     batch: int = 128
@@ -40,7 +40,7 @@ class CloneOptions:
 
 
 def collect(steps: Iterable[MicroStep]) -> Demonstrations:
-    """Arrays of micro-steps."""
+    """Collect micro-steps into arrays."""
     taken = list(steps)
     parts = {
         name: np.stack([step.observation[name] for step in taken]).astype(np.float32) for name in taken[0].observation
@@ -54,7 +54,7 @@ def clone(
     options: CloneOptions = CloneOptions(),
     report: Callable[[int, float], None] = lambda epoch, loss: None,
 ) -> nn.Module:
-    """A network that imitates `data` in environments like `env`; equal seeds give equal weights. One torch thread."""
+    """Train a network to imitate `data` in environments like `env`, in one torch thread; equal seeds, equal weights."""
     torch.manual_seed(options.seed)
     network = scorer_for(env.kind.process, options.width)
     how = FitOptions(options.epochs, options.batch, options.learning_rate, options.seed)
@@ -66,18 +66,18 @@ def clone(
 
 @dataclass(frozen=True)
 class Agreement:
-    """Share of an expert's states in which a network takes its action."""
+    """Share of an expert's states in which a network takes the expert's action."""
 
     states: int
-    """States with at least two legal actions."""
+    """Number of states with a choice of actions."""
     overall: float
     by_type: dict[str, float]
 
 
 def agreement(network: nn.Module, env: SchedulingEnv[Any], data: Demonstrations, least: int = 2) -> Agreement:
-    """How often `network` takes the expert's action, where there is a choice, and by the type of that action.
+    """Measure how often `network` takes the expert's action, overall and by the type of that action.
 
-    A state counts if at least `least` actions are legal.
+    Only states with at least `least` legal actions count.
     """
     choice = data.parts["action_mask"].sum(axis=1) >= least
     rows = np.flatnonzero(choice)
@@ -91,7 +91,7 @@ def agreement(network: nn.Module, env: SchedulingEnv[Any], data: Demonstrations,
 
 
 def act(network: nn.Module, observation: dict[str, NDArray[Any]]) -> int:
-    """The most likely legal action."""
+    """Return the most likely legal action."""
     parts = {name: torch.from_numpy(part.astype(np.float32)[None]) for name, part in observation.items()}
     with torch.no_grad():
         return int(network(parts).argmax())

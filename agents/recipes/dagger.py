@@ -1,7 +1,7 @@
-"""Imitation as a run in a folder: masked behaviour cloning, and DAgger (Ross, Gordon, Bagnell 2011) after it.
+"""Imitation as a run in a folder: masked behaviour cloning, then DAgger (Ross, Gordon, Bagnell 2011).
 
-A clone errs, comes to states that its teacher never saw, and errs more. So in every further round the clone acts, the
-teacher says of each state that it comes to what it would have done, and the clone learns from all data so far.
+A clone makes errors, reaches states that its teacher never saw, and makes more errors there. So in every later round
+the clone acts, the teacher labels each state with its own action, and the clone learns from all data so far.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from .options import ImitateOptions
 
 RECIPE = "imitate"
 LOGGED = ("loss", "agreement", "entropy", "steps_per_s", "steps")
-"""Figures of an epoch in TensorBoard."""
+"""Figures of an epoch that are written to TensorBoard."""
 DATA = "data.npz"
 LEAST_BATCH = 8
-"""States of a gradient step, however few there are."""
+"""Smallest batch to which a small data set may reduce the batch size."""
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the data came to."""
+    """The result of one pass over the data."""
 
     number: int
-    """Passes so far, of all rounds."""
+    """Number of passes so far, over all rounds."""
     round: int
     last: bool
-    """The last one of its round."""
+    """Whether it is the last pass of its round."""
     steps: int
-    """In the data."""
+    """Number of steps in the data."""
     loss: float
     agreement: float
-    """On states of validation worlds in which there is a choice."""
+    """Agreement with the teacher, on states of validation worlds in which there is a choice."""
     entropy: float
     steps_per_s: float
 
@@ -69,8 +69,8 @@ def run_imitation(
 ) -> Checkpoint:
     """Imitate the teacher of `task` in folder `out`, which holds the data too; `data` instead of its first episodes.
 
-    With `whole`, data that lack steps of the teacher's episodes are refused before anything is learned from them.
-    With `resume` an interrupted run goes on, and ends with the weights of one that was not. Raises `InputError`.
+    With `whole`, data that lack steps of the teacher's episodes are refused before training. With `resume` an
+    interrupted run continues and ends with the same weights as an uninterrupted one. Raises `InputError`.
     """
     folder = _folder(task, options, out)
     if data is not None:
@@ -87,7 +87,7 @@ def _imitate(
     data: Dataset,
     report: Callable[[Epoch], None],
 ) -> Checkpoint:
-    """The epochs that are left."""
+    """Run the epochs that are left."""
     shown = int(saved.facts["shown"]) if saved else len(data.seeds)
     seen = record(task, range(VALIDATION.first, VALIDATION.first + options.validation_worlds), most=options.most)
     kind = task.env([TRAIN.first]).kind
@@ -141,13 +141,13 @@ def _data(task: LearningTask, options: ImitateOptions, out: Path, given: Dataset
 
 
 def _seeds(options: ImitateOptions, number: int) -> list[int]:
-    """Train worlds of a round."""
+    """Draw the train worlds of a round."""
     lots = np.random.default_rng([options.seed, number])
     return [int(seed) for seed in lots.integers(TRAIN.first, TRAIN.last, size=options.episodes, endpoint=True)]
 
 
 def _follow(network: nn.Module) -> Callable[[dict[str, Any], int], int]:
-    """The learner acts, by its most likely legal action."""
+    """Return a function that acts by the learner's most likely legal action."""
 
     def act(seen: Mapping[str, Any], action: int) -> int:
         parts = {name: torch.from_numpy(part.astype(np.float32)[None]) for name, part in seen.items()}
@@ -158,14 +158,14 @@ def _follow(network: nn.Module) -> Callable[[dict[str, Any], int], int]:
 
 
 def _target(data: Dataset, options: ImitateOptions) -> Any:
-    """Actions, or probabilities."""
+    """Return the training targets: actions, or probabilities."""
     if not options.soft:
         return data.action
     return soft_targets(data.score, data.action, data.parts["action_mask"] > 0, options.soft)
 
 
 def _fit_options(options: ImitateOptions, number: int, steps: int) -> FitOptions:
-    """Of round `number`, on so many steps: a network that took too few gradient steps has learned little."""
+    """Return the fit options of round `number`; the batch shrinks with few `steps`, to get enough gradient steps."""
     enough = steps * options.epochs // max(options.updates, 1)
     batch = min(options.batch, max(LEAST_BATCH, enough))
     return FitOptions(options.epochs, batch, options.learning_rate, options.seed + number)

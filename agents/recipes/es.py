@@ -1,14 +1,14 @@
-"""Evolution strategies: improve a policy's weights by what whole episodes come to, without a gradient.
+"""Evolution strategies: improve a policy's weights by the results of whole episodes, without gradients.
 
 One generation, for weights w of size D, noise e_1 .. e_n ~ N(0, I) and the worlds of that generation:
 
     f(w + sigma e_i) and f(w - sigma e_i)      the same worlds for all (paired), mirrored noise (antithetic)
-    s = rank(f) / (2n - 1) - 1/2               centred ranks: outliers and the scale of f do not matter
+    s = rank(f) / (2n - 1) - 1/2               centred ranks, unaffected by outliers and the scale of f
     g = 1 / (2 n sigma) * sum_i (s_i+ - s_i-) e_i,   then one step of Adam
 
-(Salimans et al. 2017). What comes out is an average of the last iterates, by a rule fixed before the run; validation
-is watched, never used to pick a lucky iterate. Everything of a generation follows from (seed, generation), so that a
-run that was interrupted ends as one that was not.
+(Salimans et al. 2017). The result is an average of the last iterates, by a rule fixed before the run. Validation is
+only reported, never used to pick a lucky iterate. All random numbers of a generation follow from (seed, generation),
+so that an interrupted run ends with the same weights as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from ..runs.scalars import scalars
 Floats = NDArray[np.float64]
 Weights = dict[str, NDArray[np.float32]]
 BETAS, EPSILON = (0.9, 0.999), 1e-8
-"""Of Adam (Kingma and Ba 2015)."""
+"""Constants of Adam (Kingma and Ba 2015)."""
 WORLDS = 1
-"""Stream of the seeds of train worlds beside that of the noise."""
+"""Random stream of the train worlds' seeds, separate from that of the noise."""
 MOST = 10_000
-"""Pairs, or worlds, of a generation."""
+"""Most pairs, and most worlds, of a generation."""
 
 
 @dataclass(frozen=True)
 class EsOptions:
-    """How to search. Raises `InputError` for what is not legal."""
+    """Options of the search. Raises `InputError` for illegal values."""
 
     generations: int = 150
     pairs: int = 12
-    """n, mirrored pairs in a generation."""
+    """n, the number of mirrored pairs per generation."""
     worlds: int = 8
-    """Worlds that every member of a generation is judged on."""
+    """Number of worlds on which every member of a generation is evaluated."""
     sigma: float = 0.1
     """Standard deviation of the noise on every weight."""
     learning_rate: float = 0.04
-    """Step of Adam at first; it falls linearly to `final_rate` of that."""
+    """Initial learning rate of Adam; it falls linearly to `final_rate` times this value."""
     final_rate: float = 0.1
     averaged: float = 0.25
-    """Share of the generations, the last ones, whose iterates are averaged into the result."""
+    """Share of the generations, at the end, whose iterates are averaged into the result."""
     validate_every: int = 0
-    """Generations between looks at the validation worlds; 0: only after the last one."""
+    """Generations between evaluations on validation worlds; 0: only after the last generation."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -72,15 +72,15 @@ class Objective(Protocol):
     """What is to be improved."""
 
     def start(self, seed: int) -> Weights:
-        """Weights to begin with."""
+        """Return the weights to start from."""
         ...
 
     def fitness(self, generation: int, population: Sequence[Weights], options: EsOptions) -> Floats:
-        """One figure per member [P], lower is better, all judged on the same worlds; equal arguments, equal figures."""
+        """Return a deterministic figure per member [P], lower is better; all are evaluated on the same worlds."""
         ...
 
     def validate(self, weights: Weights) -> Mapping[str, float]:
-        """Figures on worlds that are never trained on."""
+        """Return figures on validation worlds, which are never trained on."""
         ...
 
 
@@ -90,29 +90,29 @@ class Masked(Protocol):
 
     @property
     def mask(self) -> Mapping[str, NDArray[np.float32]]:
-        """1 where a weight is searched, 0 where it stays, in the shapes of the weights; those not named are free."""
+        """1 where a weight is searched, 0 where it stays, in the weights' shapes; weights without a mask are free."""
         ...
 
 
 @dataclass(frozen=True)
 class EsState:
-    """A search between two generations; all that is needed to go on."""
+    """The state of a search between two generations: all that is needed to continue."""
 
     generation: int
-    """Generations done."""
+    """Number of generations done."""
     weights: Weights
     first: Weights
-    """Mean of the gradient, by Adam."""
+    """Adam's running mean of the gradient."""
     second: Weights
-    """Mean of its square."""
+    """Adam's running mean of the squared gradient."""
     total: dict[str, Floats]
-    """Sum of the iterates that are averaged."""
+    """Sum of the iterates to average."""
     added: int
-    """How many they are."""
+    """Number of iterates in `total`."""
 
     @property
     def result(self) -> Weights:
-        """The average of the last iterates; the present one before averaging has begun."""
+        """The average of the last iterates; before averaging begins, the current weights."""
         if not self.added:
             return self.weights
         return {name: (value / self.added).astype(np.float32) for name, value in self.total.items()}
@@ -120,21 +120,21 @@ class EsState:
 
 @dataclass(frozen=True)
 class Generation:
-    """What one generation came to."""
+    """The result of one generation."""
 
     state: EsState
     fitness: Floats
-    """Of all members [2n]."""
+    """Fitness of all members [2n]."""
     step: float
     """Length of the step in weight space."""
     episodes_per_s: float
-    """Of members on worlds; what a look at the validation worlds takes is not counted."""
+    """Episodes of members on train worlds per second; the time of validation is not counted."""
     validation: Mapping[str, float] | None
-    """Where this generation was followed by a look at the validation worlds."""
+    """Figures on validation worlds, if they were evaluated after this generation."""
 
     @property
     def figures(self) -> dict[str, float]:
-        """What TensorBoard is told."""
+        """Figures for TensorBoard."""
         return {
             "es/fitness_mean": float(self.fitness.mean()),
             "es/fitness_sd": float(self.fitness.std()),
@@ -151,7 +151,7 @@ def train_es(
     resume: EsState | None = None,
     report: Callable[[Generation], None] = lambda generation: None,
 ) -> EsState:
-    """Search until `options.generations` are done; `report` gets every generation, with the state to go on from.
+    """Search until `options.generations` are done; `report` gets every generation, with the state to resume from.
 
     With a folder `out`, TensorBoard scalars go there. Raises `InputError` where `resume` is of another objective.
     """
@@ -188,25 +188,25 @@ def _is_time_to_look(done: int, options: EsOptions) -> bool:
 
 
 def train_seeds(options: EsOptions, generation: int) -> list[int]:
-    """Seeds of the worlds of a generation, fresh ones every time."""
+    """Draw the seeds of a generation's worlds; every generation has fresh ones."""
     lots = np.random.default_rng([options.seed, generation, WORLDS])
     return lots.integers(TRAIN.first, TRAIN.last, size=options.worlds, endpoint=True).tolist()
 
 
 def masked(weights: Weights, mask: Mapping[str, NDArray[np.float32]]) -> Weights:
-    """The weights, zero where the mask is."""
+    """Return the weights, set to zero where the mask is zero."""
     return {name: value * mask[name] if name in mask else value for name, value in weights.items()}
 
 
 def begin(weights: Weights) -> EsState:
-    """The search before its first generation."""
+    """Return the state of a search before its first generation."""
     start = {name: np.asarray(value, np.float32) for name, value in weights.items()}
     zero = {name: np.zeros_like(value) for name, value in start.items()}
     return EsState(0, start, zero, zero, {name: np.zeros(v.shape, np.float64) for name, v in start.items()}, 0)
 
 
 def centred_ranks(fitness: Floats) -> Floats:
-    """Ranks of `fitness` [P] scaled to [-1/2, 1/2]; equal figures share their mean rank."""
+    """Return the ranks of `fitness` [P], scaled to [-1/2, 1/2]; equal figures share their mean rank."""
     smaller = (fitness[None, :] < fitness[:, None]).sum(axis=1)
     equal = (fitness[None, :] == fitness[:, None]).sum(axis=1)
     return (smaller + (equal - 1) / 2) / max(len(fitness) - 1, 1) - 0.5
@@ -221,7 +221,7 @@ def _noise(weights: Weights, options: EsOptions, generation: int) -> list[Weight
 
 
 def _gradient(fitness: Floats, noise: Sequence[Weights], options: EsOptions) -> dict[str, Floats]:
-    """Estimate of the gradient of the mean rank, from mirrored pairs: fitness [2n] in the order +, -, +, -."""
+    """Estimate the gradient of the mean rank from mirrored pairs: fitness [2n] in the order +, -, +, -."""
     shaped = centred_ranks(fitness).reshape(-1, 2)
     pull = (shaped[:, 0] - shaped[:, 1]) / (2 * len(noise) * options.sigma)
     return {n: np.sum([p * e[n] for p, e in zip(pull, noise, strict=True)], axis=0) for n in noise[0]}
@@ -236,7 +236,7 @@ def _moved(weights: Weights, direction: Weights, by: float) -> Weights:
 
 
 def _step(state: EsState, gradient: Mapping[str, Floats], options: EsOptions) -> EsState:
-    """One step of Adam down the gradient, and the average kept up."""
+    """Take one step of Adam down the gradient, and update the sum of iterates."""
     done = state.generation + 1
     progress = state.generation / options.generations
     rate = options.learning_rate * (1 - (1 - options.final_rate) * progress)

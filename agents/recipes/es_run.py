@@ -15,18 +15,18 @@ from .es import EsOptions, EsState, Generation, Objective, Weights, begin, train
 
 RECIPE = "es"
 VALIDATION = "validation_"
-"""What the names of figures of validation worlds begin with in a checkpoint's notes."""
+"""Prefix of the names of validation figures in a checkpoint's notes."""
 SAVE_EVERY = 10
-"""Generations between two states on disk."""
+"""Number of generations between two saves of the state."""
 ARRAYS = ("weights", "first", "second", "total")
 
 
 class Run(Protocol):
-    """What `run_es` needs to know of a run."""
+    """What `run_es` needs to know about a run."""
 
     @property
     def options(self) -> EsOptions:
-        """How it is searched."""
+        """Options of the search."""
         ...
 
     @property
@@ -41,18 +41,18 @@ class Run(Protocol):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """All that shapes what comes out, in words."""
+        """All settings that affect the result, as plain values."""
         ...
 
     def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
-        """The policy that the search has come to."""
+        """Make the checkpoint of the search's current result."""
         ...
 
 
 def training_of(
     asked: Mapping[str, Any], scenarios: tuple[str, ...], state: EsState, validation: Mapping[str, float]
 ) -> Training:
-    """What a checkpoint says of the search that made it, which was `asked` for."""
+    """Describe, for a checkpoint, the search with the settings `asked` that made it."""
     options = {name: value for name, value in asked.items() if name not in ("recipe", "scenario", "teacher")}
     seen = {f"{VALIDATION}{name}": value for name, value in validation.items() if np.isfinite(value)}
     notes = {"generations_done": state.generation, **seen}
@@ -65,10 +65,10 @@ def run_es(
     resume: bool = False,
     watch: Callable[[Generation], None] = lambda generation: None,
 ) -> Checkpoint:
-    """Search in folder `out`, which holds a policy at any time; with `resume` an interrupted search goes on.
+    """Search in folder `out`; with `resume` an interrupted search continues.
 
-    It ends with the weights of a search that was never interrupted. `watch` sees every generation. On Ctrl-C what is
-    done is written before the interrupt is passed on. Raises `InputError`.
+    It ends with the same weights as an uninterrupted search. `watch` gets every generation. On Ctrl-C the state and
+    the policy so far are saved before the interrupt is passed on. Raises `InputError` for an unsuitable folder.
     """
     folder = RunFolder(out, run.asked)
     with folder.opened(resume) as saved:
@@ -76,7 +76,7 @@ def run_es(
 
 
 def _search(run: Run, folder: RunFolder, saved: Saved | None, watch: Callable[[Generation], None]) -> Checkpoint:
-    """The generations that are left."""
+    """Run the generations that are left."""
     last = _state_of(saved, run.start) if saved else begin(run.start)
     seen: Mapping[str, float] = {}
 
@@ -101,7 +101,7 @@ def _search(run: Run, folder: RunFolder, saved: Saved | None, watch: Callable[[G
 
 
 def complete_es(run: Run, out: Path, watch: Callable[[Generation], None] = lambda generation: None) -> Checkpoint:
-    """`run_es`, or what it came to where it is finished already (`RunFolder.complete`)."""
+    """Call `run_es`, or return its result if it has finished already (`RunFolder.complete`)."""
     return RunFolder(out, run.asked).complete(lambda resume: run_es(run, out, resume, watch))
 
 
@@ -111,7 +111,7 @@ def _saved(state: EsState, total: int) -> Saved:
 
 
 def _state_of(saved: Saved, like: Weights) -> EsState:
-    """Raises `InputError` where arrays are missing."""
+    """Return the search state of a saved run. Raises `InputError` if arrays are missing."""
     kept = {name: part(saved.arrays, name) for name in ARRAYS}
     if any(set(found) != set(like) for found in kept.values()):
         raise InputError(

@@ -1,7 +1,7 @@
-"""Rewards in units of what an expert gets in the same world, so that easy and hard worlds weigh the same.
+"""Rewards relative to an expert's return in the same world, so that easy and hard worlds have equal weight.
 
-In a cluster an episode under the expert sums to -1 in every world. On the serverless platform rewards are divided by
-the requests that count, so that serving all of them in time sums to +1, less their price.
+In a cluster the expert's rewards sum to -1 per episode in every world. On the serverless platform rewards are divided
+by the number of counted requests, so that serving all of them in time sums to +1, minus their price.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..vec_env import SchedulingVecEnv
 
 
 class AgainstExpert(VecEnvWrapper):
-    """Lanes whose rewards are raw rewards over `units` [M] of the world that they were earned in."""
+    """Lanes whose rewards are the raw rewards divided by the `units` [M] of their world."""
 
     def __init__(self, lanes: SchedulingVecEnv, units: NDArray[np.float64]) -> None:
         """Wrap `lanes` over a bank of M worlds."""
@@ -28,7 +28,7 @@ class AgainstExpert(VecEnvWrapper):
         return self.venv.reset()
 
     def step_wait(self) -> tuple[Any, NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
-        """A step of all lanes; `infos` and episode statistics keep rewards as the environment gives them."""
+        """Return the result of a step of all lanes; `infos` and episode statistics keep the original rewards."""
         seen, _, dones, infos = self.venv.step_wait()
         rewards = np.array([info["reward_raw"] / self.units[info["world"]] for info in infos], np.float32)
         return seen, rewards, dones, infos

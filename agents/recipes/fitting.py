@@ -1,6 +1,6 @@
-"""Masked cross-entropy, epoch by epoch: a network, its optimiser and its schedule, which can stop after any epoch.
+"""Fits a network by masked cross-entropy, epoch by epoch; a fit can stop and resume after any epoch.
 
-Epochs shuffle the data by (seed, epoch), so that a fit that is restored goes on exactly as one that never stopped.
+The shuffles depend only on the seed and the epoch, so that a restored fit continues exactly as one that never stopped.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from torch import Tensor, nn
 
 Parts = Mapping[str, NDArray[np.float32]]
 CHUNK = 512
-"""States that are scored at once."""
+"""Number of states that are scored at once."""
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How to fit."""
+    """Options of a fit."""
 
     epochs: int = 6
     batch: int = 128
@@ -30,10 +30,10 @@ class FitOptions:
 
 
 class Fit:
-    """`network` on its way to imitate targets: actions [T], or probabilities [T, A]."""
+    """Trains `network` to imitate targets: actions [T], or probabilities [T, A]."""
 
     def __init__(self, network: nn.Module, parts: Parts, target: NDArray[Any], options: FitOptions) -> None:
-        """Prepare the first epoch. One torch thread: threads that wait for each other cost more than they bring."""
+        """Prepare the first epoch. It uses one torch thread, because more threads would be slower here."""
         torch.set_num_threads(1)
         self.network, self.parts, self.target, self.options = network, parts, target, options
         self.epoch = 0
@@ -44,7 +44,7 @@ class Fit:
         self._lots = np.random.default_rng(options.seed)
 
     def run_epoch(self) -> float:
-        """One pass over the data; the mean loss."""
+        """Make one pass over the data and return the mean loss."""
         order, losses = self._lots.permutation(len(self.target)), []
         for start in range(0, len(order), self.options.batch):
             rows = order[start : start + self.options.batch]
@@ -58,13 +58,13 @@ class Fit:
         return float(np.mean(losses))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Weights, and what the optimiser remembers."""
+        """Return the weights and the state of the optimiser and the schedule."""
         found = learned(self.network, self.optimizer)
         group = self.optimizer.param_groups[0]
         return {**found, "schedule": np.array([self.schedule.last_epoch, group["lr"], *group["betas"]], np.float64)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], epoch: int) -> None:
-        """Go on from what `arrays` gave after `epoch` epochs on the same data. Raises `KeyError` for other arrays."""
+        """Continue from the result of `arrays` after `epoch` epochs on the same data. Raises `KeyError` for others."""
         for _ in range(epoch):
             self._lots.permutation(len(self.target))
         self.epoch = epoch
@@ -75,7 +75,7 @@ class Fit:
 
 
 def learned(network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, NDArray[Any]]:
-    """Weights `weights/NAME`, and what the optimiser remembers of each, `KEY/NAME`."""
+    """Return the weights as `weights/NAME`, and the optimiser's state of each as `KEY/NAME`."""
     found = {f"weights/{name}": _array(value) for name, value in network.named_parameters()}
     for name, value in network.named_parameters():
         found |= {f"{key}/{name}": _array(kept) for key, kept in optimizer.state[value].items()}
@@ -83,7 +83,7 @@ def learned(network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, N
 
 
 def relearn(network: nn.Module, optimizer: torch.optim.Optimizer, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Put back what `learned` gave. Raises `KeyError` for other arrays."""
+    """Restore the result of `learned`. Raises `KeyError` for other arrays."""
     keys = {name.partition("/")[0] for name in arrays} - {"weights", "schedule"}
     with torch.no_grad():
         for name, value in network.named_parameters():
@@ -92,19 +92,19 @@ def relearn(network: nn.Module, optimizer: torch.optim.Optimizer, arrays: Mappin
 
 
 def loss_of(logits: Tensor, target: Tensor) -> Tensor:
-    """Mean cross-entropy of logits [B, A], -inf for what is illegal, to actions [B] or probabilities [B, A]."""
+    """Return the mean cross-entropy of logits [B, A], -inf if illegal, to actions [B] or probabilities [B, A]."""
     if target.dim() == 1:
         return nn.functional.cross_entropy(logits, target)
-    chances = torch.log_softmax(logits, dim=1).masked_fill(target == 0, 0.0)  # 0 x -inf is none of our losses
+    chances = torch.log_softmax(logits, dim=1).masked_fill(target == 0, 0.0)  # 0 x -inf would be NaN
     return -(target * chances).sum(dim=1).mean()
 
 
 def soft_targets(
     score: NDArray[np.float32], action: NDArray[np.int64], legal: NDArray[np.bool_], temperature: float
 ) -> NDArray[np.float32]:
-    """Probabilities [T, A] from an expert's preferences: softmax(score / temperature) over what is legal and scored.
+    """Turn an expert's scores into probabilities [T, A]: softmax(score / temperature) over legal, scored actions.
 
-    The action that it took gets the best score there is; where it had no score, all of the probability.
+    The expert's action is given the best score; if it had no score, it gets all of the probability.
     """
     rows = np.arange(len(action))
     known = np.where(legal, score, -np.inf).astype(np.float64)
@@ -119,17 +119,17 @@ def soft_targets(
 
 @dataclass(frozen=True)
 class Watched:
-    """What a network does in states of an expert in which there is a choice."""
+    """How a network acts in an expert's states with a choice."""
 
     states: int
     agreement: float
-    """Share in which it takes the expert's action."""
+    """Share of the states in which the network takes the expert's action."""
     entropy: float
-    """Of its actions, in nats."""
+    """Mean entropy of the network's actions, in nats."""
 
 
 def watch(network: nn.Module, parts: Parts, action: NDArray[np.int64], choice: int) -> Watched:
-    """Over the states with at least `choice` legal actions; NaN where there are none."""
+    """Compare a network with an expert in states with at least `choice` legal actions; NaN if there are none."""
     rows = np.flatnonzero(parts["action_mask"].sum(axis=1) >= choice)
     right, entropy = 0, 0.0
     with torch.no_grad():
@@ -144,7 +144,7 @@ def watch(network: nn.Module, parts: Parts, action: NDArray[np.int64], choice: i
 
 
 def tensors(parts: Parts, rows: NDArray[Any]) -> dict[str, Tensor]:
-    """Some rows of the parts of observations."""
+    """Return some rows of the parts of observations as tensors."""
     return {name: torch.from_numpy(part[rows]) for name, part in parts.items()}
 
 

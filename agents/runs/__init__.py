@@ -1,1 +1,1 @@
-"""The folder of a training run: its state, and one process at a time in it."""
+"""The folder of a training run: its state, and a lock so that one process at a time uses it."""

@@ -1,11 +1,11 @@
-"""The folder of a training run: a policy at any time, and all that is needed to go on.
+"""The folder of a training run: the policy learned so far, and all that is needed to continue.
 
     weights.safetensors, config.json    the checkpoint of what has been learned so far (see `checkpoint`)
-    train_state.safetensors             arrays to go on from, what was asked for, and how far the run has come
-    tb/                                 TensorBoard
-    in-use                              the process that is writing (see `folder_lock`)
+    train_state.safetensors             arrays to continue from, the settings of the run, and its progress
+    tb/                                 TensorBoard files
+    in-use                              id of the process that is writing (see `lock`)
 
-Every file is written in one piece. The state is written last, so that a run that is called finished has its policy.
+Every file is written atomically. The state is written last, so that a run that counts as finished has its policy.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ FIELDS = ("format", "asked", "done", "total", "facts")
 
 @dataclass(frozen=True)
 class Saved:
-    """A run between two of its steps."""
+    """The state of a run between two steps."""
 
     done: int
-    """Steps done: generations, epochs, updates."""
+    """Number of steps done: generations, epochs or updates."""
     total: int
-    """Steps in all; a run with as many is finished."""
+    """Total number of steps; a run is finished when it has done as many."""
     arrays: Arrays
     facts: Mapping[str, Any]
-    """Plain values beside the arrays."""
+    """Plain values that are saved with the arrays."""
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A folder, and what is asked of the run in it: plain facts, all of which shape what comes out.
+    """A folder, and the settings `asked` of the run in it: plain facts that all affect the result.
 
-    From `open` on it is this process's alone, until the run is finished, `close` is called or the process ends.
+    `open` reserves it for this process until the run is finished, `close` is called or the process ends.
     """
 
     path: Path
@@ -57,15 +57,15 @@ class RunFolder:
 
     @property
     def logs(self) -> Path:
-        """Where TensorBoard files go."""
+        """Folder of the TensorBoard files."""
         return self.path / LOGS
 
     def is_begun(self) -> bool:
-        """Whether there is a run, of whatever was asked."""
+        """Whether the folder holds a run, with any settings."""
         return (self.path / STATE).exists()
 
     def is_finished(self) -> bool:
-        """Whether all steps of what is asked are done. Raises `InputError` where the run is another one."""
+        """Whether all steps of the run are done. Raises `InputError` if the run has other settings."""
         if not self.is_begun():
             return False
         saved, asked = self._read()
@@ -73,16 +73,16 @@ class RunFolder:
         return saved.done >= saved.total
 
     def complete(self, run: Callable[[bool], Checkpoint]) -> Checkpoint:
-        """What the run came to if it is finished; else `run(resume)` begins it or goes on with it.
+        """Return the checkpoint if the run is finished; else call `run(resume)` to begin or continue it.
 
-        For grids of runs. Raises `InputError` where the folder holds something else.
+        It serves grids of runs. Raises `InputError` if the folder holds something else.
         """
         return load_checkpoint(self.path) if self.is_finished() else run(self.is_begun())
 
     def open(self, resume: bool) -> Saved | None:
-        """The run to go on with; None for one that begins.
+        """Open the folder; return the state to continue from, or None for a new run.
 
-        Raises `InputError` rather than touch what is not ours, or what another process is writing.
+        Raises `InputError` if the folder holds other files, or if another process is using it.
         """
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file; legal: a folder, new or empty")
@@ -97,9 +97,9 @@ class RunFolder:
 
     @contextmanager
     def opened(self, resume: bool, *others: str) -> Iterator[Saved | None]:
-        """The folder `open` while this lasts; a run that is refused before it has saved anything leaves no trace.
+        """Keep the folder `open` in a `with` block; a run that is refused before its first save leaves no files.
 
-        `others`: files beside our own that the run writes.
+        `others` are further files that the run writes.
         """
         begins = not self.is_begun()
         missing = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
@@ -114,12 +114,12 @@ class RunFolder:
             self.close()
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the folder for other processes."""
         self._locks.clear()
 
     def _opened(self, resume: bool) -> Saved | None:
         if not self.is_begun():
-            self._write(Saved(0, 1, {}, {}))  # so that even a run that is killed early is known as one
+            self._write(Saved(0, 1, {}, {}))  # so that a run that is killed early is recognised as a run
             return None
         saved, asked = self._read()
         if saved.done >= saved.total:
@@ -130,20 +130,20 @@ class RunFolder:
         return saved if saved.arrays else None
 
     def save(self, saved: Saved, checkpoint: Checkpoint) -> None:
-        """Write the policy, then the state. Raises `InputError` where the system refuses."""
+        """Write the policy, then the state. Raises `InputError` if the file system refuses."""
         save_checkpoint(self.path, checkpoint)
         self._write(saved)
         if saved.done >= saved.total:
             self.close()
 
     def _undo(self, others: tuple[str, ...], made: list[Path]) -> None:
-        """Remove what a run wrote that came to nothing, and the folders that were made for it."""
+        """Remove the files of a run that was refused, and the folders that were made for it."""
         shutil.rmtree(self.logs, ignore_errors=True)
         for name in (*others, STATE, HOLDER):
             with suppress(OSError):
                 (self.path / name).unlink()
         for folder in made:
-            with suppress(OSError):  # somebody put something there
+            with suppress(OSError):  # somebody else put a file there
                 folder.rmdir()
 
     def _how_far(self, saved: Saved) -> str:
@@ -157,7 +157,7 @@ class RunFolder:
                 raise InputError(f"{told}; resume it as it began")
 
     def _claim(self, resume: bool) -> None:
-        """Make a folder for a run that begins."""
+        """Make the folder of a new run."""
         if resume:
             raise InputError(f"{self.path} holds no run to go on with; leave out --resume to begin one")
         try:
@@ -171,7 +171,7 @@ class RunFolder:
     def _write(self, saved: Saved) -> None:
         told = (FORMAT, dict(self.asked), saved.done, saved.total, dict(saved.facts))
         facts = as_json(dict(zip(FIELDS, told, strict=True))).decode()
-        arrays = saved.arrays or {"none": np.zeros(0, np.float32)}  # a file holds at least one
+        arrays = saved.arrays or {"none": np.zeros(0, np.float32)}  # a file needs at least one array
         write_bytes(self.path / STATE, pack(arrays, {FACTS: facts}))
 
     def _read(self) -> tuple[Saved, dict[str, Any]]:
@@ -190,11 +190,11 @@ class RunFolder:
 
 
 def part(arrays: Arrays, name: str) -> dict[str, NDArray[Any]]:
-    """The arrays stored as `name/...`."""
+    """Return the arrays stored as `name/...`."""
     start = f"{name}/"
     return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
 
 
 def joined(**parts: Arrays) -> dict[str, NDArray[Any]]:
-    """Arrays stored as `name/...`, which `part` gives back."""
+    """Join groups of arrays under the names `name/...`, which `part` separates again."""
     return {f"{name}/{key}": value for name, arrays in parts.items() for key, value in arrays.items()}

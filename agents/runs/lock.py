@@ -1,4 +1,4 @@
-"""One process at a time in a run's folder: it is held until it is let go, or until the process ends or dies."""
+"""A lock on a run's folder for one process at a time; it lasts until it is released or the process ends."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from ...scenarios.errors import InputError
 
 HOLDER = "in-use"
-"""File that says who holds the folder; what counts is the lock, so that one which a killed process left is harmless."""
+"""File with the id of the process that holds the folder. Only the lock counts, so a leftover file is harmless."""
 
 
 class FolderLock:
-    """A folder that this process holds. Where the file system knows no locks, nobody is kept out."""
+    """The lock of a folder by this process. On a file system without locks it has no effect."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises `InputError` where another process holds it."""
+        """Lock the folder. Raises `InputError` if another process holds it."""
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -36,9 +36,9 @@ _HELD: weakref.WeakValueDictionary[Path, FolderLock] = weakref.WeakValueDictiona
 
 
 def hold(folder: Path) -> FolderLock:
-    """The lock of a folder that exists, which is held while anybody in this process keeps it.
+    """Return the lock of an existing folder; it is held as long as this process keeps a reference to it.
 
-    Raises `InputError`, which names the other process that holds it.
+    Raises `InputError`, which names the other process, if another process holds the folder.
     """
     place = folder.resolve()
     lock = _HELD.get(place)
@@ -55,7 +55,7 @@ def _holder(folder: Path) -> str:
 
 
 def _let_go(descriptor: int, holder: Path, process: int) -> None:
-    """The file first, while no other can hold the folder; a forked child leaves it to its parent."""
+    """Remove the file before releasing the lock, so that it is never another process's; a forked child keeps it."""
     if os.getpid() == process:
         with suppress(OSError):
             holder.unlink()

@@ -1,4 +1,4 @@
-"""Figures of a run in TensorBoard files."""
+"""Writes figures of a run to TensorBoard files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def scalars(out: Path, done: int) -> Callable[[int, Mapping[str, float]], None]:
-    """Writes figures by name for a step number to files in `out`; those of an earlier run beyond step `done` go."""
+    """Return a function that writes a step's named figures to `out`; it hides an earlier run's steps after `done`."""
     from torch.utils.tensorboard import SummaryWriter
 
     writer = SummaryWriter(str(out), purge_step=done + 1)

@@ -1,1 +1,1 @@
-"""What learning needs of the serverless platform."""
+"""The parts of learning that are specific to the serverless platform."""

@@ -28,13 +28,13 @@ def demonstrate_visits(
     world: int | None = None,
     follow: Follow = obey,
 ) -> Iterator[MicroStep]:
-    """One episode of `expert` in `env`, from `reset(seed=seed)`; `world` asks for a world of the bank.
+    """Run one episode of `expert` in `env`, from `reset(seed=seed)`; `world` selects a world of the bank.
 
-    Where `follow` takes other actions, the expert still says at every step what it would do.
+    If `follow` takes other actions, the expert still says at every step what it would do.
 
     A visit is one decision of a scheduler, so every step is `exact` and the episode is the expert's own, unless the
-    expert changes its worlds (planning time, no locality). Where actions name an invoker it is the dispatch rule's.
-    Raises `InputError` for what does not fit together.
+    expert adapts its worlds (planning time, no locality). If actions choose an invoker, the dispatch rule's is used.
+    Raises `InputError` if `env` is no serverless environment or `expert` is no scheduler.
     """
     if not isinstance(env, ServerlessGpuEnv):
         raise InputError(
@@ -63,7 +63,7 @@ class _Visit:
     def __call__(
         self, process: ServerlessProcess, world: World, base: Any, state: State, data: Any, memory: Any, key: jax.Array
     ) -> tuple[jax.Array, jax.Array, Any]:
-        """(action, score of every action, memory): what it prefers, -inf where it has no opinion."""
+        """Return (action, score of every action, memory); a score is -inf where the expert has none."""
         site = site_of(world, state)
         view = observe(world, state, site)
         lot = jax.random.fold_in(key, state.visits)

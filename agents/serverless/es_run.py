@@ -1,4 +1,4 @@
-"""The learned ESG as a run in a folder (`es_run.run_es`): which settings, which expert, how it is searched."""
+"""Training of the learned ESG as a run in a folder (`recipes.es_run.run_es`): settings, expert, search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..recipes.es_run import RECIPE, training_of
 from .objective import EsgObjective, Windows
 
 OPTIONS = EsOptions(generations=80, pairs=8, worlds=8, sigma=0.1, learning_rate=0.06)
-"""As they were settled on validation worlds."""
+"""Search options, chosen on validation worlds."""
 SETTINGS = (
     "overload",
     "strict-heavy",
@@ -30,27 +30,27 @@ SETTINGS = (
     "tight-normal",
     "fork-join",
 )
-"""What the policy of the docs was trained on, in this sequence."""
+"""Settings on which the policy of the docs was trained, in this order."""
 
 
 @dataclass(frozen=True)
 class EsgRun:
-    """What is trained, from whom, on which settings. Raises `InputError` for what does not fit together."""
+    """Defines the network, the expert and the settings. Raises `InputError` if the parts do not fit together."""
 
     sources: tuple[ServerlessSynthetic, ...]
     expert: Esg
     options: EsOptions = OPTIONS
     hidden: int = HIDDEN
     validation_worlds: int = 4
-    """Of every setting."""
+    """Number of validation worlds per setting."""
     init: LearnedEsg | None = None
-    """A learned ESG to begin with, instead of the expert as it is."""
+    """A learned ESG to start from, instead of the unchanged expert."""
     windows: Windows = Windows()
 
     def __post_init__(self) -> None:
         check_whole("hidden", self.hidden, 1, 1024)
         check_whole("validation_worlds", self.validation_worlds, 1, 10_000)
-        LearnedEsg(self.expert, self.start)  # refuses an expert that is none
+        LearnedEsg(self.expert, self.start)  # refuses an expert that is not ESG
         if self.init is not None and self.init.expert.name != self.expert.name:
             raise InputError(f"init is learned over {self.init.expert.name}; legal: over {self.expert.name}")
         if self.init is not None and self.init.weights["b1"].size != self.hidden:
@@ -72,7 +72,7 @@ class EsgRun:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """All that shapes what comes out, in words."""
+        """All settings that affect the result, as plain values."""
         return {
             "recipe": RECIPE,
             "scenario": ",".join(source.name for source in self.sources),
@@ -84,6 +84,6 @@ class EsgRun:
         }
 
     def checkpoint(self, state: EsState, validation: Mapping[str, float]) -> Checkpoint:
-        """The policy that the search has come to."""
+        """Make the checkpoint of the search's current result."""
         training = training_of(self.asked, tuple(source.name for source in self.sources), state, validation)
         return esg_checkpoint(self.expert, state.result, training)

@@ -26,61 +26,61 @@ from ..recipes.es import EsOptions, Floats, Weights, train_seeds
 
 POINTS = 100.0
 COST_PRICE, CREDIT = 4.5, 4.0
-"""Points of hit rate that a per cent of cost per served request is worth; what is saved counts for no more than
-`CREDIT` points per point gained, so that hits are not sold where there are none to be won.
+"""One per cent of cost per served request is worth `COST_PRICE` points of hit rate. Savings count for at most `CREDIT`
+points per point gained, so that settings without possible gains do not trade hits for savings.
 """
 FLOOR, FLOOR_PRICE = 0.5, 3.0
-"""Points that a setting may lose, and what every point beyond that counts as in addition."""
+"""A setting may lose `FLOOR` points; every further point lost counts as `FLOOR_PRICE` additional points."""
 CONTENDED, BUDGET, OVER_PRICE = 94.0, -0.5, 4.0
-"""Settings in which ESG hits less than `CONTENDED` per cent have hits to be won, and a budget together: their mean cost
-per served request may be `BUDGET` per cent over ESG's (windows flatter a policy by half a per cent against whole
-episodes), and every per cent beyond costs each of them `OVER_PRICE` points in addition.
+"""Settings in which ESG hits less than `CONTENDED` per cent allow gains, and share a budget: their mean cost per served
+request may be `BUDGET` per cent over ESG's. (Windows make a policy look half a per cent cheaper than whole episodes.)
+Every per cent above the budget costs each of these settings `OVER_PRICE` additional points.
 """
 START = {Lever.LATE: 0.15, Lever.HOLD: 0.75}
-"""What the network says at first of levers that do nothing at 0 and below, where a search would not feel them."""
+"""Initial outputs for levers that have no effect at 0 and below, because a search could not notice them there."""
 PRICED_BY = 0.5
-"""Share of the search in which prices come up from 0.
+"""Share of the search during which prices rise from 0 to their full values.
 
-A hit costs more than a miss, which is served when it no longer matters, so that a price from the start keeps the
-search from finding what hits are to be had.
+A hit costs more than a miss, which is served cheaply when time no longer matters. So a full price from the start would
+keep the search from finding possible hits.
 """
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Sums over the counted requests of episodes; arrays [P, M] by member and world."""
+    """Figures of episodes over their counted requests; arrays [P, M] by member and world."""
 
     hit: Floats
-    """Points."""
+    """Hit rate in per cent."""
     usd: Floats
-    """Per served request."""
+    """Cost per served request."""
 
 
 @dataclass(frozen=True)
 class Against:
-    """Members against ESG; arrays [P, M] by member and world."""
+    """Members compared with ESG; arrays [P, M] by member and world."""
 
     gain: Floats
-    """Points of hit rate over ESG's."""
+    """Hit rate minus ESG's, in points."""
     cost: Floats
-    """Log of cost per served request over ESG's."""
+    """Log of (cost per served request / ESG's)."""
     esg: Floats
     """ESG's own hit rate [M], in per cent."""
 
     def part(self, at: Sequence[int]) -> Against:
-        """Some of the worlds."""
+        """Return some of the worlds."""
         return Against(self.gain[:, at], self.cost[:, at], self.esg[at])
 
 
 @dataclass(frozen=True)
 class Windows:
-    """How long an episode of the search is, instead of what the settings say."""
+    """Lengths of the search's episodes, which replace those of the settings."""
 
     warmup_s: float = 20.0
     measured_s: float = 30.0
-    """Whole cycles of `burst`."""
+    """A whole number of cycles of `burst`."""
     drain_s: float = 20.0
-    """What ESG gives up it serves cheaply and last; cut off sooner, it would look dearer than it is."""
+    """ESG serves lost requests cheaply and last; with a shorter drain it would look more expensive than it is."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,14 @@ class EsgObjective:
             raise InputError("sources is empty; legal: at least one setting")
 
     def start(self, seed: int) -> Weights:
-        """An untrained network but for `START`: the expert, who gives up what is far behind and waits for a second."""
+        """Return an untrained network but for `START`: ESG that drops very late requests and waits for a second one."""
         weights = untrained(seed, self.hidden)
         for lever, value in START.items():
             weights["b2"][lever] = value
         return weights
 
     def fitness(self, generation: int, population: Sequence[Weights], options: EsOptions) -> Floats:
-        """Of every member, on fresh train worlds; settings take turns."""
+        """Return the fitness of every member on fresh train worlds; settings take turns."""
         first = generation * options.worlds
         settings = [(first + number) % len(self.sources) for number in range(options.worlds)]
         found = self._against_expert(settings, train_seeds(options, generation), population)
@@ -114,7 +114,7 @@ class EsgObjective:
         return -total_worth([found.part(at) for at in _places(settings).values()], priced)
 
     def validate(self, weights: Weights) -> Mapping[str, float]:
-        """Points over ESG and cost against ESG's by setting, on validation worlds."""
+        """Return the gain in points and the cost relative to ESG's by setting, on validation worlds."""
         count = self.validation_worlds
         settings = [setting for setting in range(len(self.sources)) for _ in range(count)]
         seeds = [VALIDATION.first + number for _ in self.sources for number in range(count)]
@@ -127,7 +127,7 @@ class EsgObjective:
         return figures
 
     def _against_expert(self, settings: Sequence[int], seeds: Sequence[int], population: Sequence[Weights]) -> Against:
-        """What the members come to on worlds of these settings."""
+        """Evaluate the members against ESG on worlds of these settings."""
         members = [untrained(0, self.hidden), *population]
         hit, usd = (np.zeros((len(members), len(settings))) for _ in range(2))
         for platform in dict.fromkeys(self._platform):
@@ -152,13 +152,13 @@ class EsgObjective:
 
     @cached_property
     def _platform(self) -> list[int]:
-        """Number of each setting's platform: the first setting that has the same one."""
+        """Number of each setting's platform, which is the first setting with an equal platform."""
         worlds = [window.build(TRAIN.first) for window in self.windowed]
         return [next(n for n, other in enumerate(worlds) if _alike(world, other)) for world in worlds]
 
     @cached_property
     def _data(self) -> dict[int, LearnedData]:
-        """What the policy is bound to, by platform; requests do not enter, promises do, and are those of a setting."""
+        """The policy's bound data by platform; they do not depend on requests, but on the SLOs of the settings."""
         banks: dict[int, list[ServerlessScenario]] = {}
         for platform, window in zip(self._platform, self.windowed, strict=True):
             banks.setdefault(platform, []).append(window.build(TRAIN.first))
@@ -166,9 +166,9 @@ class EsgObjective:
 
 
 def worth(gain: Floats, cost: Floats, priced: float = 1) -> Floats:
-    """Worth [P] in points of a setting's worlds [P, M]: what is gained, what is saved, and less for deep losses.
+    """Return the worth [P] in points of a setting's worlds [P, M]: gains plus savings, minus a price on deep losses.
 
-    `priced` is the part of the prices that counts.
+    `priced` is the fraction of the prices that counts.
     """
     mean, price = gain.mean(axis=1), COST_PRICE * POINTS * cost.mean(axis=1)
     saved = np.minimum(-price, CREDIT * np.maximum(mean, 0))
@@ -176,7 +176,7 @@ def worth(gain: Floats, cost: Floats, priced: float = 1) -> Floats:
 
 
 def total_worth(settings: Sequence[Against], priced: float = 1) -> Floats:
-    """Mean worth [P] of settings in points, less what the contended ones cost beyond their budget."""
+    """Return the mean worth [P] of settings in points, minus the price for contended ones over their budget."""
     mean = np.mean([worth(one.gain, one.cost, priced) for one in settings], axis=0)
     contended = [one.cost.mean(axis=1) for one in settings if one.esg.mean() < CONTENDED]
     if not contended:
@@ -186,12 +186,12 @@ def total_worth(settings: Sequence[Against], priced: float = 1) -> Floats:
 
 
 def _places(settings: Sequence[int]) -> dict[int, list[int]]:
-    """Where the worlds of each setting are."""
+    """Return the indices of each setting's worlds."""
     return {s: [n for n, other in enumerate(settings) if other == s] for s in dict.fromkeys(settings)}
 
 
 def _alike(one: ServerlessScenario, other: ServerlessScenario) -> bool:
-    """Whether both can be worlds of one bank."""
+    """Whether both scenarios can be worlds of one bank."""
     try:
         make_bank([one, other])
     except InputError:
@@ -200,7 +200,7 @@ def _alike(one: ServerlessScenario, other: ServerlessScenario) -> bool:
 
 
 def tallies(bank: Bank, program: Program, data: Sequence[Any]) -> Tally:
-    """What every member's data come to on every world."""
+    """Return the figures of every member's data on every world."""
     pairs = [(member, world) for world in range(len(bank)) for member in range(len(data))]
 
     def run(pair: tuple[int, int]) -> tuple[float, ...]:
@@ -216,7 +216,7 @@ def tallies(bank: Bank, program: Program, data: Sequence[Any]) -> Tally:
 
 
 def _tally_with(program: Program, places: int, bank: Bank, world: jax.Array, data: Any) -> tuple[float, ...]:
-    """Hits, served requests and USD of an episode, with as many places in a queue as it takes."""
+    """Return hits, served requests and USD of an episode, with as many places per queue as it needs."""
     *sums, overflow = _episode(program, places, bank.worlds, world, data)
     if bool(overflow):
         return _tally_with(program, places * MORE_PLACES, bank, world, data)
@@ -225,7 +225,7 @@ def _tally_with(program: Program, places: int, bank: Bank, world: jax.Array, dat
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _episode(program: Program, places: int, worlds: Any, world: jax.Array, data: Any) -> tuple[jax.Array, ...]:
-    """Hits, served, USD, overflow."""
+    """Return hits, served requests, USD and overflow."""
     key = jax.random.key(0)
     carry = go_on(program, begin(program, places, 0, worlds, world, data, key), worlds, world, data, key)
     tally = carry.state.tally

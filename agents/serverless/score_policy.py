@@ -1,7 +1,7 @@
-"""MaskablePPO's policy on the serverless platform: every action is scored by the same small network, as in cloning.
+"""MaskablePPO's policy for the serverless platform: the same small network scores every action, as in cloning.
 
-A flat network over all configurations has to learn for each of them anew what a batch or a share does; here all learn
-from each. The critic reads the context and the best of every hidden feature over the configurations.
+A flat network over all configurations must learn the effect of a batch or a share separately for each of them. Here all
+share what they learn. The critic reads the context and the maximum of every hidden feature over the configurations.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from ..networks.torch_networks import ConfigScorer
 
 
 class Judgement(BaseFeaturesExtractor):
-    """Scores of all actions, then what the critic needs [B, actions + 2 width]."""
+    """Computes the scores of all actions, followed by the critic's inputs [B, actions + 2 width]."""
 
     def __init__(self, observation_space: spaces.Dict, process: ServerlessProcess, width: int = 32, waves: int = 4):
-        """A `ConfigScorer` of `width` hidden units and `waves` for observations of `process`."""
+        """Make a `ConfigScorer` of `width` hidden units and `waves` for observations of `process`."""
         super().__init__(observation_space, process.actions + 2 * width)
         self.scorer = ConfigScorer(process, width, waves)
 
     def forward(self, observations: dict[str, Tensor]) -> Tensor:
-        """Scores and context in one row."""
+        """Return scores and context in one row."""
         return torch.cat(self.scorer.judge(observations), dim=1)
 
 
 class _Split(nn.Module):
-    """The scores go to the actor as they are, the rest to the critic."""
+    """Passes the scores unchanged to the actor, and the rest to the critic."""
 
     def __init__(self, actions: int, rest: int, width: int) -> None:
         super().__init__()
@@ -40,21 +40,21 @@ class _Split(nn.Module):
         self.critic = nn.Sequential(nn.Linear(rest, width), nn.ReLU())
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """(scores, latent of the critic)."""
+        """Return (scores, latent of the critic)."""
         return self.forward_actor(features), self.forward_critic(features)
 
     def forward_actor(self, features: Tensor) -> Tensor:
-        """The scores."""
+        """Return the scores."""
         return features[:, : self.actions]
 
     def forward_critic(self, features: Tensor) -> Tensor:
-        """What the value is read from."""
+        """Return the critic's latent, from which the value is computed."""
         hidden: Tensor = self.critic(features[:, self.actions :])
         return hidden
 
 
 class ScorePolicy(MaskableMultiInputActorCriticPolicy):
-    """`MaskablePPO(ScorePolicy, lanes, policy_kwargs=score_kwargs(process))`."""
+    """A policy class for `MaskablePPO(ScorePolicy, lanes, policy_kwargs=score_kwargs(process))`."""
 
     def _build_mlp_extractor(self) -> None:
         actions = int(self.action_space.n)  # type: ignore[attr-defined]
@@ -69,7 +69,7 @@ class ScorePolicy(MaskableMultiInputActorCriticPolicy):
 
 
 def score_kwargs(process: ServerlessProcess, width: int = 32, waves: int = 4) -> dict[str, Any]:
-    """`policy_kwargs` of `ScorePolicy` for environments of `process`."""
+    """Return the `policy_kwargs` of `ScorePolicy` for environments of `process`."""
     return {
         "features_extractor_class": Judgement,
         "features_extractor_kwargs": {"process": process, "width": width, "waves": waves},
