@@ -13,7 +13,7 @@ from .grid.world_kinds import find_policy_of, kind_of
 from .simulate import as_source
 
 MOST_SEEDS = VALIDATION.first - 1
-"""A larger number is the seed of a bank, given by mistake as how many there are."""
+"""A larger number is probably the seed of a bank, given by mistake as the number of seeds."""
 
 
 def compare(

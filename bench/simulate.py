@@ -1,4 +1,4 @@
-"""`simulate`: a scenario, a policy and seeds in, typed records out."""
+"""`simulate`: runs a policy on a scenario for given seeds, and returns typed records."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .grid.world_kinds import KINDS, find_policy_of, kind_of_world
 
 
 def simulate(scenario: Any, policy: Any, seeds: int | Sequence[int] = 0) -> list[Any]:
-    """One record per seed: `Record` of `envs.cluster.record` or of `envs.serverless.record`.
+    """Return one record per seed: `Record` of `envs.cluster.record` or of `envs.serverless.record`.
 
-    `seeds` are the seeds themselves: `seeds=3` is the one episode of seed 3, `seeds=range(3)` those of 0, 1 and 2
-    (`compare` is told how many instead).
+    `seeds` are the seeds themselves: `seeds=3` runs one episode with seed 3, `seeds=range(3)` runs seeds 0, 1 and 2
+    (`compare` takes the number of seeds instead).
     `scenario` is a catalog name (`sia-64`, `strict-heavy:warm=2`), a source, the path of a cluster's trace, or a
     scenario of your own, which is the same for every seed; `policy` is a name of that kind's catalog or an object.
-    Raises `InputError` for names and values that are not legal.
+    Raises `InputError` for illegal names and values.
     """
     source, given = as_source(scenario), as_seeds(seeds)
     worlds = build_worlds(source, given)
@@ -31,13 +31,13 @@ def simulate(scenario: Any, policy: Any, seeds: int | Sequence[int] = 0) -> list
 
 
 def run_policy(source: Any, policy: Any, seeds: Sequence[int], worlds: Sequence[Any]) -> list[Any]:
-    """Records of a policy on given worlds, one per seed."""
+    """Return the records of a policy on given worlds, one per seed."""
     kind = kind_of_world(worlds[0])
     return kind.run(source, policy, seeds, kind.bank(source, worlds))
 
 
 class Fixed:
-    """A source of one given scenario."""
+    """A source that always gives the same scenario."""
 
     def __init__(self, scenario: Any) -> None:
         """Wrap `scenario`."""
@@ -45,16 +45,16 @@ class Fixed:
         self.name = scenario.name
 
     def build(self, seed: int) -> Any:
-        """The scenario, whatever the seed."""
+        """Return the scenario for any seed."""
         return self.scenario
 
     def history(self) -> None:
-        """None: nothing is known beforehand."""
+        """Return None: there is no job history."""
         return
 
 
 def as_source(scenario: Any) -> Any:
-    """A source of either kind from whatever the caller has. Raises `InputError`."""
+    """Convert a name, path, scenario or source to a source. Raises `InputError` for anything else."""
     if isinstance(scenario, str):
         return find_source(scenario)
     if isinstance(scenario, Path):
@@ -68,7 +68,7 @@ def as_source(scenario: Any) -> Any:
 
 
 def as_seeds(seeds: int | Sequence[int]) -> list[int]:
-    """A list of whole numbers. Raises `InputError`."""
+    """Convert one seed or a sequence to a list of ints. Raises `InputError` for anything else."""
     many = isinstance(seeds, Sequence | np.ndarray) and not isinstance(seeds, str | bytes)
     given: list[object] = list(seeds) if many else [seeds]  # type: ignore[arg-type]
     whole = [int(s) for s in given if isinstance(s, Integral) and not isinstance(s, bool)]

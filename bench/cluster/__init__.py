@@ -1,1 +1,1 @@
-"""The training cluster as the bench runs it."""
+"""The bench's view of the training cluster."""

@@ -1,4 +1,4 @@
-"""What a column of a result table shows of one policy on one scenario."""
+"""Columns of result tables; a cell shows a figure of one policy on one scenario."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .intervals import Interval, difference_interval, mean_interval, ratio_interval
 
 NOTHING = "-"
-"""Where no episode has a value, or there is nothing to compare with."""
+"""Shown if no episode has a value, or if there is nothing to compare with."""
 
 
 class Results(Protocol):
@@ -28,21 +28,21 @@ class Results(Protocol):
 
 
 class Column(Protocol):
-    """A heading, and how a cell is made."""
+    """A heading, and a function that makes the cells."""
 
     @property
     def title(self) -> str:
-        """Heading; a line break stands where it may be broken."""
+        """The heading; a line break marks where it may wrap."""
         ...
 
     def cell(self, results: Results, scenario: str, policy: str) -> str:
-        """The text for one policy on one scenario."""
+        """Return the text for one policy on one scenario."""
         ...
 
 
 @dataclass(frozen=True)
 class Mean:
-    """Mean over seeds, times `scale`; with `bounds` its 95 % interval too."""
+    """Mean over seeds, times `scale`; with `bounds` also its 95 % interval."""
 
     title: str
     metric: str
@@ -51,7 +51,7 @@ class Mean:
     bounds: bool = False
 
     def cell(self, results: Results, scenario: str, policy: str) -> str:
-        """The mean over the episodes in which the metric exists."""
+        """Return the mean over the episodes in which the metric is defined."""
         values = results.values(scenario, policy, self.metric)
         interval = mean_interval(self.scale * values[~np.isnan(values)]) if np.isfinite(values).any() else None
         if interval is None:
@@ -61,29 +61,29 @@ class Mean:
 
 @dataclass(frozen=True)
 class Plain:
-    """Mean over seeds, with three digits where it is small."""
+    """Mean over seeds, with three digits if it is below 100."""
 
     title: str
     metric: str
     whole: bool = False
-    """Without decimals, however small."""
+    """Show small values without decimals too."""
 
     def cell(self, results: Results, scenario: str, policy: str) -> str:
-        """The mean."""
+        """Return the mean."""
         value = float(results.values(scenario, policy, self.metric).mean())
         return f"{value:,.3g}" if value < 100 and not self.whole else f"{value:,.0f}"
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Geometric mean of the paired ratios to the baseline, with its 95 % interval."""
+    """Geometric mean of paired ratios to the baseline, with its 95 % interval."""
 
     title: str
     metric: str
     digits: int = 3
 
     def cell(self, results: Results, scenario: str, policy: str) -> str:
-        """Over the seeds in which both are positive."""
+        """Compare over the seeds in which both values are positive."""
         return self.over(results, [scenario], policy)
 
     def over(self, results: Results, scenarios: list[str], policy: str) -> str:
@@ -98,7 +98,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of the paired differences to the baseline, times `scale`, with its 95 % interval."""
+    """Mean of paired differences from the baseline, times `scale`, with its 95 % interval."""
 
     title: str
     metric: str
@@ -106,7 +106,7 @@ class Difference:
     scale: float = 1.0
 
     def cell(self, results: Results, scenario: str, policy: str) -> str:
-        """Over the seeds in which both exist."""
+        """Compare over the seeds in which both values exist."""
         return self.over(results, [scenario], policy)
 
     def over(self, results: Results, scenarios: list[str], policy: str) -> str:
@@ -124,7 +124,7 @@ class Difference:
 def pairs(
     results: Results, scenarios: list[str], policy: str, base: str, metric: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Values of a policy and of its baseline, same world at the same place; empty where one was not run."""
+    """Return the values of a policy and of its baseline, paired by world; empty if one of them was not run."""
     found = [(results.values(s, policy, metric), results.values(s, base, metric)) for s in scenarios]
     if any(len(values) != len(base_values) for values, base_values in found):
         return np.empty(0), np.empty(0)
@@ -132,7 +132,7 @@ def pairs(
 
 
 def with_bounds(interval: Interval, digits: int) -> str:
-    """`value [low, high]`, the bounds where they are known."""
+    """Format as `value [low, high]`, without bounds if they are unknown."""
     value = f"{interval.value:,.{digits}f}"
     if math.isnan(interval.low):
         return value

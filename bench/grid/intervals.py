@@ -1,4 +1,4 @@
-"""Intervals: paired, by bootstrap over seeds; never a single run, never the best one."""
+"""Confidence intervals: paired, by bootstrap over seeds; never from a single run, never from the best run."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from scipy import stats
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 CONSTANT = 1e-12
-"""Relative spread below which samples are one value with rounding errors."""
+"""Relative spread below which samples count as one value with rounding errors."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A point estimate and its 95 % interval; NaN bounds where one sample says nothing of the spread."""
+    """A point estimate and its 95 % interval; the bounds are NaN for a single sample, which shows no spread."""
 
     value: float
     low: float
     high: float
 
     def exp(self) -> Interval:
-        """Of a mean of logarithms, the geometric mean."""
+        """Turn a mean of logarithms into a geometric mean."""
         return Interval(*(float(np.exp(x)) for x in (self.value, self.low, self.high)))
 
 
 def mean_interval(values: NDArray[np.float64]) -> Interval:
-    """Mean of independent samples [n], BCa bootstrap (Efron 1987)."""
+    """Return the mean of independent samples [n], with a BCa bootstrap interval (Efron 1987)."""
     value = float(values.mean())
     if len(values) < 2:
         return Interval(value, np.nan, np.nan)
     if np.ptp(values) <= CONSTANT * np.abs(values).max():
         return Interval(value, value, value)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # NaN bounds say it already
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # NaN bounds show it already
         found = stats.bootstrap(
             (values,), np.mean, n_resamples=RESAMPLES, confidence_level=CONFIDENCE, rng=np.random.default_rng(0)
         )
@@ -44,17 +44,17 @@ def mean_interval(values: NDArray[np.float64]) -> Interval:
 
 
 def ratio_interval(values: NDArray[np.float64], base: NDArray[np.float64]) -> Interval:
-    """Geometric mean of paired ratios values / base [n]; both positive, same seed at the same place."""
+    """Return the geometric mean of paired ratios values / base [n]; both positive, paired by seed."""
     return mean_interval(np.log(values / base)).exp()
 
 
 def difference_interval(values: NDArray[np.float64], base: NDArray[np.float64]) -> Interval:
-    """Mean of paired differences values - base [n], same seed at the same place."""
+    """Return the mean of paired differences values - base [n], paired by seed."""
     return mean_interval(values - base)
 
 
 def spread_interval(values: NDArray[np.float64]) -> Interval:
-    """Mean of a few independent samples [n], such as learners of different seeds, by Student's t."""
+    """Return the mean of few independent samples [n], such as learners of different seeds, by Student's t."""
     value = float(values.mean())
     if len(values) < 2:
         return Interval(value, np.nan, np.nan)

@@ -1,4 +1,4 @@
-"""Which code produced a row: version and git commit."""
+"""The code that produced a row: version and git commit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def version() -> str:
 
 
 def commit() -> str:
-    """Short commit of the checkout that this package is, `-dirty-HASH` with uncommitted changes; `none` outside one."""
+    """Return the package's short git commit, with `-dirty-HASH` for uncommitted changes; `none` outside a checkout."""
     return _checkout() + "".join(f"+{name}:{digest}" for name, digest in _PLUGINS.items())
 
 
 def add_plugin(name: str, text: bytes) -> None:
-    """Make code from outside the package part of what `commit` says."""
+    """Include code from outside the package in the result of `commit`."""
     _PLUGINS[name] = hashlib.sha256(text).hexdigest()[:6]
 
 

@@ -1,4 +1,4 @@
-"""Result rows on disk: appended as cells of a grid finish, so that an interrupted benchmark continues."""
+"""Result rows on disk, appended when cells of a grid finish, so that an interrupted benchmark can continue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ResultRow:
     seed: int
     metric: str
     value: float
-    """NaN, an empty cell, where the metric does not exist for that episode."""
+    """NaN, written as an empty cell, if the metric is not defined for the episode."""
     unit: str
     version: str
     commit: str
@@ -36,27 +36,27 @@ class ResultRow:
 COLUMNS = tuple(field.name for field in fields(ResultRow))
 HEADER = ",".join(COLUMNS) + "\n"
 SHARE, MOST_SHARE = "share", 1 + 1e-9
-"""A share is at most 1, which sums of floats may exceed in their last digits; no metric is below 0."""
+"""A share is at most 1, except for rounding errors of sums; no metric is below 0."""
 Cell = tuple[str, str, int]
 """(scenario, policy, seed)"""
 
 
 def unit_of(name: str, metrics: Sequence[Metric[Any]]) -> str:
-    """Unit of a row: that of its metric, for `METRIC[...]` that of `METRIC`; 1 where there is none of that name."""
+    """Return a row's unit: that of its metric, for `METRIC[...]` that of `METRIC`; 1 for an unknown metric."""
     return next((metric.unit for metric in metrics if metric.name == name.partition("[")[0]), "1")
 
 
 class RowStore:
     """Rows in memory and, with a folder, in `DIR/rows.csv`.
 
-    Raises `InputError` where the folder cannot be written or its rows.csv is not one of ours, or of a version that
-    had fewer metrics. A file that is empty, or ends within its header, is begun anew.
+    Raises `InputError` if the folder cannot be written, or if its rows.csv has another format or comes from a version
+    with fewer metrics. A file that is empty, or ends within its header, is started again.
     """
 
     def __init__(self, folder: Path | None, metrics: Sequence[Metric[Any]]) -> None:
-        """Open `folder` (made if absent) and read the finished cells of an earlier run.
+        """Open `folder` (created if absent) and read the finished cells of an earlier run.
 
-        A cell is finished when it has all of `metrics`; it may have further rows, which stand before them.
+        A cell is finished when it has all of `metrics`; it may have further rows before them.
         """
         self._defined = tuple(metrics)
         self._metrics = tuple(metric.name for metric in metrics)
@@ -64,7 +64,7 @@ class RowStore:
         self._path = folder / "rows.csv" if folder else None
         self._cells: dict[Cell, list[ResultRow]] = {}
         self.torn = False
-        """The file ended inside a row or a cell (a killed run); that cell is computed again."""
+        """The file ended within a row or a cell (a killed run); that cell is computed again."""
         if self._path:
             self._open(self._path)
 
@@ -77,9 +77,9 @@ class RowStore:
         return cell in self._cells
 
     def check(self, cell: Cell, data_hash: str, version: str, commit: str) -> None:
-        """Raises `InputError` where a row of a finished cell came from other data or code, or cannot be of its metric.
+        """Raise `InputError` if a row of a finished cell came from other data or code, or is impossible for its metric.
 
-        Rows carry no checksum: a value that was altered within what its metric can be is not found out.
+        Rows have no checksum, so a value that was changed to another possible value is not detected.
         """
         where = f"{self._path}: {cell[0]}, {cell[1]}, seed {cell[2]}"
         for row in self._cells[cell]:
@@ -99,7 +99,7 @@ class RowStore:
                 raise InputError(f"{where}: {row.metric} = {row.value:g}; legal: {legal}; choose another --out")
 
     def add(self, rows: Iterable[ResultRow]) -> None:
-        """Keep the rows of finished cells and write them through to the disk."""
+        """Keep the rows of finished cells and write them to disk at once."""
         rows = list(rows)
         for row in rows:
             self._cells.setdefault((row.scenario, row.policy, row.seed), []).append(row)
@@ -114,7 +114,7 @@ class RowStore:
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise InputError(f"{path}: cannot be used for results ({reason}); choose another --out") from None
-        if HEADER.startswith(text.rstrip("\0")):  # nothing, or a run that was killed before it had written a row
+        if HEADER.startswith(text.rstrip("\0")):  # empty, or a run was killed before it wrote a row
             self._write(path, (), "w")
         else:
             self._read(path, text)
@@ -136,7 +136,7 @@ class RowStore:
             self._write(path, self.rows, "w")
 
     def _drop_repeats(self, path: Path) -> None:
-        """Two runs that once wrote to one folder: equal rows count once, different ones are refused, times excepted."""
+        """Merge rows of two runs in one folder: equal rows count once, different ones are refused (except times)."""
         for cell, rows in self._cells.items():
             once: dict[str, ResultRow] = {}
             for row in rows:
@@ -147,7 +147,7 @@ class RowStore:
             self._cells[cell] = list(once.values())
 
     def _refuse_fewer_metrics(self, path: Path) -> None:
-        """A metric that no cell has was unknown to the writer, unless it was killed in its first cell."""
+        """Refuse files of other versions: no cell has some metric, though the run was not killed in its first cell."""
         known = {row.metric for row in self.rows}
         absent = [metric for metric in self._metrics if metric not in known]
         ours = all(name in self._metrics or "[" in name for name in known)
@@ -174,7 +174,7 @@ class RowStore:
 
 
 def _lock(folder: Path) -> int:
-    """A descriptor that holds `folder` until it is closed. Raises `InputError` where another run has it."""
+    """Lock `folder` until the returned descriptor is closed. Raises `InputError` if another run has locked it."""
     held = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -185,7 +185,7 @@ def _lock(folder: Path) -> int:
 
 
 def _cells(row: ResultRow) -> tuple[object, ...]:
-    """A row's cells; a value that does not exist is left empty."""
+    """Return a row's cells; NaN becomes an empty cell."""
     return tuple("" if cell != cell else cell for cell in astuple(row))  # noqa: PLR0124
 
 

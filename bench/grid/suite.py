@@ -1,4 +1,4 @@
-"""What a named benchmark is."""
+"""The types of a named benchmark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SEEDS = 10
 
 @dataclass(frozen=True)
 class Sweep:
-    """One knob of a scenario, changed while everything else and all draws stay."""
+    """One knob of a scenario, varied while everything else, including all draws, stays the same."""
 
     title: str
     base: str
@@ -19,7 +19,7 @@ class Sweep:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Values as they stand in names, which may not be altered: finished rows carry them."""
+        """Values as written in scenario names. Do not change their format, because finished rows contain them."""
         return tuple(value if isinstance(value, str) else f"{value:g}" for value in self.values)
 
     @property
@@ -30,7 +30,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Suite:
-    """A catalog line."""
+    """A named benchmark of the catalog."""
 
     about: str
     scenarios: tuple[str, ...]

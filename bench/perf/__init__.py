@@ -1,1 +1,1 @@
-"""How fast the simulator is."""
+"""Measurements of the simulator's speed."""

@@ -1,4 +1,4 @@
-"""How fast the simulator is on this machine, beside a fixed yardstick measured in the same run."""
+"""Measures the simulator's speed on this machine, with a fixed NumPy yardstick measured in the same run."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ GRID = tuple(
 """Policies whose joint compilation is timed."""
 TIMED = "fifo+pal"
 BASE = "las-2d+pal+backfill"
-"""Base policy of the environment that is timed."""
+"""Base policy of the timed environment."""
 FULL_S, QUICK_S = 2.0, 0.3
-"""Seconds that each rate is measured for."""
+"""Seconds for which each rate is measured."""
 PLACEMENTS = 2000
 
 
 def measure(source: Source, quick: bool, serverless: bool) -> list[Reading]:
-    """Figures of a cluster on `source` and, on request, of the serverless platform and of ESG's search."""
+    """Measure a cluster on `source` and, if `serverless`, the serverless platform and ESG's search."""
     seconds = QUICK_S if quick else FULL_S
     scenario = source.build(HELD_OUT.first)
     bank = make_bank([scenario], source.history(), getattr(source, "bins", None))
@@ -73,7 +73,7 @@ def _env_readings(bank: Bank, seconds: float) -> list[Reading]:
 
 
 def machine() -> dict[str, str | int]:
-    """What the figures were measured on."""
+    """Describe the machine and the software of the measurements."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -89,12 +89,12 @@ def machine() -> dict[str, str | int]:
 
 
 def as_json(readings: list[Reading]) -> dict[str, object]:
-    """Readings and machine facts for a file."""
+    """Return the readings and machine facts for a JSON file."""
     return {"machine": machine(), "rows": [asdict(reading) for reading in readings]}
 
 
 def _compile_s(bank: Bank) -> float:
-    """First run of every policy of the grid minus a second one: tracing and compilation alone."""
+    """Return the time of tracing and compilation: a first run of all policies of the grid minus a second run."""
     runs = []
     for _ in range(2):
         start = time.perf_counter()
@@ -115,7 +115,7 @@ def _rounds(bank: Bank) -> int:
 
 
 def _placement_rate(bank: Bank, scenario: ClusterScenario, seconds: float) -> float:
-    """Gangs placed by PAL per second: the first jobs of the trace, in turn, on whatever the previous ones left."""
+    """Return the gangs placed by PAL per second: the trace's first jobs in turn, on the GPUs that are still free."""
     demand = jnp.asarray(scenario.jobs.demand[:64])
     app_class = jnp.asarray(scenario.jobs.app_class[:64])
 
@@ -123,7 +123,7 @@ def _placement_rate(bank: Bank, scenario: ClusterScenario, seconds: float) -> fl
     def place(world: World) -> jax.Array:
         def step(i: jax.Array, free: jax.Array) -> jax.Array:
             n, c = demand[i % demand.shape[0]], app_class[i % demand.shape[0]]
-            free = jnp.where(jnp.sum(free) >= n, free, True)  # full: start again from an empty cluster
+            free = jnp.where(jnp.sum(free) >= n, free, True)  # if full, start again with an empty cluster
             return free & ~allocation.pal(world.profile, c, free, n)
 
         return jax.lax.fori_loop(0, PLACEMENTS, step, jnp.ones(world.pm_score.shape[1:], bool))
@@ -139,7 +139,7 @@ def _placement_rate(bank: Bank, scenario: ClusterScenario, seconds: float) -> fl
 
 
 def _numpy_loop() -> Callable[[], int]:
-    """The yardstick: argmin over a masked 64 x 160 NumPy array."""
+    """Return the yardstick: argmin over a masked 64 x 160 NumPy array."""
     rng = np.random.default_rng(0)
     values, mask = rng.random((64, 160)), rng.random((64, 160)) < 0.5
 

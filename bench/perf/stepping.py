@@ -1,7 +1,7 @@
-"""How fast environments step: one at a time, in a batch from Python, and (the cluster) compiled as a whole.
+"""Measures how fast environments step: one at a time, in a batch from Python, and (cluster only) fully compiled.
 
-Actions are drawn evenly from the legal ones, observation and mask are built at every step, and episodes that end are
-started anew. REST and COMMIT cost most in the cluster, so their share stands beside every rate.
+Actions are drawn uniformly from the legal ones, every step builds observation and mask, and ended episodes restart.
+REST and COMMIT cost most in the cluster, so their share is reported with every rate.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from ...settings import configure
 LANES, THREADS = 64, 2
 COMPILED_STEPS = 200
 Rate = tuple[float, float]
-"""(decisions per second, share of them that were counted apart: REST and COMMIT; WAIT and DROP)"""
+"""(decisions per second, share of passive ones among them: REST and COMMIT, or WAIT and DROP)"""
 
 
 def cluster_rates(bank: Bank, base: Base, seconds: float) -> dict[str, Rate]:
-    """Rates of the cluster's faces, and of its process without them."""
+    """Return the rates of the cluster's interfaces, and of its process without them."""
     single, batch = GpuClusterEnv(bank, base), GpuClusterVectorEnv(bank, base, LANES, None, AutoresetMode.SAME_STEP)
     rest = single.kind.process.space.rest
     return {
@@ -46,14 +46,14 @@ def cluster_rates(bank: Bank, base: Base, seconds: float) -> dict[str, Rate]:
 
 
 def in_own_process(measure: Callable[..., Rate], *arguments: Any) -> Rate:
-    """`measure(*arguments)` where JAX is set up for one environment at a time: it cannot be for batches as well."""
+    """Run `measure(*arguments)` in a process whose JAX is set up for single environments, unlike this one's."""
     settings = (jnp.zeros(0, float).dtype == jnp.float64, True)
     with ProcessPoolExecutor(1, get_context("spawn"), configure, settings) as pool:
         return pool.submit(measure, *arguments).result()
 
 
 def single_rate(env: SchedulingEnv[Any], passive: int, seconds: float) -> Rate:
-    """`env.step` of one environment; actions from `passive` on are counted apart."""
+    """Measure `env.step` of one environment; actions from the number `passive` on count as passive."""
     lots = np.random.default_rng(0)
 
     def decide() -> int:
@@ -79,7 +79,7 @@ def single_rate(env: SchedulingEnv[Any], passive: int, seconds: float) -> Rate:
 
 
 def host_stepped_rate(env: SchedulingVectorEnv[Any], passive: int, seconds: float) -> Rate:
-    """A native batch, stepped from Python with actions drawn on the host; those from `passive` on are counted apart."""
+    """Measure a native batch, stepped from Python with actions drawn on the host; `passive` as in `single_rate`."""
     lots = np.random.default_rng(0)
     env.reset(seed=0)
 
@@ -89,7 +89,7 @@ def host_stepped_rate(env: SchedulingVectorEnv[Any], passive: int, seconds: floa
         _, _, terminated, truncated, _ = env.step(actions)
         return int((actions >= passive).sum()), bool((terminated | truncated).any())
 
-    while not one_step()[1]:  # compiles what a step and the end of an episode need
+    while not one_step()[1]:  # compiles the programs of a step and of an episode's end
         pass
     start, taken, passing = time.perf_counter(), 0, 0
     while time.perf_counter() - start < seconds:
@@ -99,7 +99,7 @@ def host_stepped_rate(env: SchedulingVectorEnv[Any], passive: int, seconds: floa
 
 
 def compiled_rate(bank: Bank, base: Base, seconds: float) -> Rate:
-    """64 lanes whose actions are drawn and taken inside one program per thread."""
+    """Measure 64 lanes whose actions are drawn and taken inside one program per thread."""
     process, data = EnvOptions().process(bank, base), base.bind(bank)
     run = jax.jit(partial(_lanes, process))
     keys = [jax.random.split(jax.random.key(i), LANES // THREADS) for i in range(THREADS)]
@@ -118,12 +118,12 @@ def compiled_rate(bank: Bank, base: Base, seconds: float) -> Rate:
 
 
 def _lanes(process: ClusterProcess, worlds: World, data: Any, keys: jax.Array) -> jax.Array:
-    """REST and COMMIT actions of each lane [b] over `COMPILED_STEPS` decisions."""
+    """Count the REST and COMMIT actions of each lane [b] over `COMPILED_STEPS` decisions."""
     return jax.lax.map(partial(_one_lane, process, worlds, data), keys)
 
 
 def _draw(key: jax.Array, mask: jax.Array) -> jax.Array:
-    """A legal action; a hash spreads one random word over all actions, which costs far less than a draw for each."""
+    """Draw a legal action; a hash spreads one random word over all actions, far cheaper than a draw for each."""
     word = jax.random.bits(key)
     hashed = (jnp.arange(mask.shape[0], dtype=jnp.uint32) ^ word) * jnp.uint32(0x9E3779B1)
     mixed = (hashed ^ (hashed >> 15)) * jnp.uint32(0x85EBCA77)
@@ -144,7 +144,7 @@ def _one_lane(process: ClusterProcess, worlds: World, data: Any, key: jax.Array)
         state, done = process.step(pick(worlds, index), data, state, action, mask)
         index, state = jax.lax.cond(done.terminated | done.truncated, lambda: begin(lot), lambda: (index, state))
         parts, mask = process.observe(pick(worlds, index), data, state)
-        seen = sum(jnp.sum(part) for part in parts.values())  # so that no part is left out as unused
+        seen = sum(jnp.sum(part) for part in parts.values())  # so that the compiler drops no part as unused
         return index, state, mask, passing + (action >= process.space.rest), jnp.asarray(seen)
 
     index, state = begin(key)

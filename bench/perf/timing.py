@@ -1,4 +1,4 @@
-"""A figure of `perf`, and how a rate is taken."""
+"""A figure of `perf`, and the measurement of a rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BATCHES = 5
 
 @dataclass(frozen=True)
 class Reading:
-    """One figure."""
+    """One measured figure."""
 
     name: str
     value: float
@@ -20,7 +20,7 @@ class Reading:
 
 
 def rate(batch: Callable[[], int], seconds: float) -> float:
-    """Median over a few stretches of (things done / time)."""
+    """Return the median, over a few intervals, of (items done / time)."""
     rates = []
     for _ in range(BATCHES):
         start, done = time.perf_counter(), 0

@@ -1,4 +1,4 @@
-"""Tables in the width there is: names and figures stay whole, and the last columns go where they do not fit."""
+"""Tables that fit the terminal: names and figures are never broken; last columns that do not fit are left out."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from rich.table import Table
 from rich.text import Text
 
 PROSE_WIDTH = 14
-"""A column of prose may be broken at words until it is as narrow as this."""
+"""Smallest width to which a column of prose may be wrapped."""
 ENDLESS = 100_000
 REPORT = "report.html of --out"
-"""Where the tables of a grid are whole."""
+"""Where the complete tables of a grid are found."""
 
 
 class FittedTable(Table):
-    """A table that leaves out its last columns where they do not fit, and says which and how to see them."""
+    """A table that leaves out last columns that do not fit, and says which ones and how to see them."""
 
     def __init__(self, title: str = "", light: bool = False, elsewhere: str = "") -> None:
-        """`light` has no lines between columns; `elsewhere` is where the whole table stands, in words."""
+        """Make a table; `light` omits lines between columns, `elsewhere` says where the complete table is."""
         lines, padding = (box.SIMPLE_HEAD, (0, 1, 0, 0)) if light else (box.HEAVY_HEAD, (0, 1))
         super().__init__(title=escape(title), title_justify="left", box=lines, padding=padding)
         self.elsewhere = elsewhere
 
     def add_names(self, *titles: str) -> None:
-        """Columns that are never broken."""
+        """Add columns whose cells are never wrapped."""
         for title in titles:
             self.add_column(title, no_wrap=True, overflow="crop")
 
     def add_figures(self, *titles: str) -> None:
-        """The same, to the right."""
+        """Add such columns, aligned to the right."""
         for title in titles:
             self.add_column(title, justify="right", no_wrap=True, overflow="crop")
 
     def add_prose(self, *titles: str) -> None:
-        """Columns of words, which may be broken."""
+        """Add columns of words, which may be wrapped."""
         for title in titles:
             self.add_column(title, overflow="fold")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The title, the columns that fit, and a line about those that do not."""
+        """Yield the title, the columns that fit, and a line about those that do not."""
         if self.title:
             yield Text.from_markup(str(self.title), style="table.title")
         count = len(self.columns)
@@ -55,13 +55,13 @@ class FittedTable(Table):
             yield Text(self._left_out(count, self._width(console, options, len(self.columns))), style="dim")
 
     def _first(self, count: int) -> FittedTable:
-        """Its first columns, without the title."""
+        """Return the table's first columns, without the title."""
         shown = copy(self)
         shown.title, shown.columns = None, [copy(column) for column in self.columns[:count]]
         return shown
 
     def _width(self, console: Console, options: ConsoleOptions, count: int) -> int:
-        """What the first columns need."""
+        """Return the width that the first columns need."""
         trial = self._first(count)
         for column in trial.columns:
             column.max_width = None if column.no_wrap else PROSE_WIDTH

@@ -1,4 +1,4 @@
-"""A benchmark as one HTML page that needs nothing else: the tables of the terminal, and figures."""
+"""Writes a benchmark as one self-contained HTML page: the tables of the terminal, and figures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_report(
 
 
 def _table(table: Table) -> str:
-    """A table of the terminal in HTML."""
+    """Convert a table of the terminal to HTML."""
     columns = [[str(cell) for cell in column.cells] for column in table.columns]
     head = "".join(f"<th>{_text(column.header)}</th>" for column in table.columns)
     cells = [[f"<td>{_text(cell)}</td>" for cell in row] for row in zip(*columns, strict=True)]
@@ -53,5 +53,5 @@ def _table(table: Table) -> str:
 
 
 def _text(shown: object) -> str:
-    """What the terminal shows, without the marks that keep it from reading brackets as styles."""
+    """Return the text as the terminal shows it, without the escapes that keep brackets from being styles."""
     return escape(str(shown).replace("\\[", "["))

@@ -1,4 +1,4 @@
-"""Files that commands write on request; a path that cannot be written is refused before the work."""
+"""Files that commands write on request; an unwritable path is refused before the work starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...scenarios.errors import InputError
 
 
 def refuse_unwritable(path: Path | None) -> None:
-    """Raises `InputError` where a file cannot be made at `path` (None: nothing to check)."""
+    """Raise `InputError` if a file cannot be written at `path` (None: nothing to check)."""
     if path is None:
         return
     target = path if path.exists() else path.parent
@@ -22,7 +22,7 @@ def refuse_unwritable(path: Path | None) -> None:
 
 
 def as_csv(names: Sequence[str], arrays: object) -> str:
-    """The named arrays, attributes of one object and of equal length, as the columns of a CSV."""
+    """Write the named attributes of an object, arrays of equal length, as the columns of a CSV."""
     columns = [getattr(arrays, name).tolist() for name in names]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -32,7 +32,7 @@ def as_csv(names: Sequence[str], arrays: object) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file. Raises `InputError` where the system refuses."""
+    """Write a file. Raises `InputError` if the file system refuses."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -40,7 +40,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _cell(value: str | float) -> str:
-    """A number as short as it is exact, a flag as 0 or 1; nothing where it does not exist."""
+    """Format a number as short as is exact, a flag as 0 or 1, and NaN as an empty cell."""
     if isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, float):

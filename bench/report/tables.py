@@ -22,12 +22,12 @@ CLAIRVOYANT_MARK = "*"
 
 
 def label(policy: Any) -> str:
-    """Name, with the mark of clairvoyance."""
+    """Return a policy's name, marked if it is clairvoyant."""
     return policy.name + (f" {CLAIRVOYANT_MARK}" if _is_clairvoyant(policy) else "")
 
 
 def record_table(record: Any, policy: Any) -> Table:
-    """Every metric of one episode, with its definition."""
+    """Make the table of one episode: every metric with its definition."""
     kind = kind_of_record(record)
     knows = f" ({policy.information})" if hasattr(policy, "information") else ""
     title = f"{record.scenario}, {record.policy}{knows}, seed {record.seed}, {kind.heading(record)}"
@@ -75,7 +75,7 @@ def scenario_tables(results: Results, scenario: str, wide: bool) -> list[Table]:
 def pivot_table(
     results: Results, column: Column, title: str, corner: str, labels: tuple[str, ...], scenarios: tuple[str, ...]
 ) -> Table:
-    """One figure: a row per scenario, a column per policy that has something to say."""
+    """Make the table of one figure: a row per scenario, a column per policy with values to show."""
     grid = results.grid
     table = FittedTable(title.replace("{baseline}", grid.baseline), light=True, elsewhere=REPORT)
     is_compared = hasattr(column, "over")
@@ -102,7 +102,7 @@ def summary_table(results: Results) -> Table:
 
 
 def show_results(results: Results, to: Console | None = None, sweeps: tuple[Sweep, ...] = ()) -> None:
-    """Print the tables of a grid, and what is needed to read them (default: to standard output)."""
+    """Print the tables of a grid and their legend (default: to standard output)."""
     to = to or console()
     to.print(Group(*result_tables(results, to.width >= PIPE_WIDTH, sweeps)))
     to.print(Text(legend(results), style="dim"))
@@ -111,7 +111,7 @@ def show_results(results: Results, to: Console | None = None, sweeps: tuple[Swee
 
 
 def legend(results: Results) -> str:
-    """What the figures mean."""
+    """Explain the figures of the tables."""
     grid = results.grid
     words = [grid.kind.layout.legend.replace("{baseline}", grid.baseline)]
     names = [policy.name for policy in grid.policies]
@@ -126,7 +126,7 @@ def legend(results: Results) -> str:
 
 
 def remarks(results: Results) -> list[str]:
-    """Episodes that were cut off."""
+    """Return remarks on episodes that were cut off."""
     grid, found = results.grid, []
     for source in grid.sources:
         for policy in grid.policies:

@@ -1,4 +1,4 @@
-"""Where tables are printed: a terminal, or a pipe that nothing is cut for."""
+"""Output of tables: to a terminal, or to a pipe without cutting anything."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
 PIPE_WIDTH = 160
-"""Columns when the output is not a terminal, unless the variable COLUMNS asks for more."""
+"""Width of output that is not a terminal, unless the variable COLUMNS is larger."""
 
 
 class PipeConsole(Console):
     """A console whose reader may close the pipe early (`| head`) without that being an error."""
 
     def on_broken_pipe(self) -> None:
-        """Leave the rest unprinted; the stream is pointed elsewhere so that its last flush cannot fail either."""
+        """Drop the rest of the output; the stream is redirected so that its last flush cannot fail either."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that does not wrap tables when its output is piped."""
+    """Return a console that does not wrap tables when its output is piped."""
     made = PipeConsole(stderr=stderr, highlight=False)
     if made.is_terminal:
         return made
@@ -31,13 +31,13 @@ def console(stderr: bool = False) -> Console:
 
 
 def progress_bar(*more: ProgressColumn) -> Progress:
-    """A bar on the error stream that goes when it is done; nothing where that is no terminal."""
+    """Return a bar on the error stream that disappears when done; it shows nothing if that is no terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *more)
     to = console(stderr=True)
     return Progress(*columns, console=to, transient=True, disable=not to.is_terminal)
 
 
 def note(*lines: str) -> None:
-    """What a user should know, on the error stream."""
+    """Print notes for the user on the error stream."""
     for line in lines:
         console(stderr=True).print(f"note: {line}", style="yellow", markup=False)

@@ -1,1 +1,1 @@
-"""The serverless platform as the bench runs it."""
+"""The bench's view of the serverless platform."""

@@ -1,4 +1,4 @@
-"""Named benchmarks of the serverless platform: ESG and its baselines, its parts, and how robust that is."""
+"""Named benchmarks of the serverless platform: ESG and its baselines, ESG's parts, and the robustness of results."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SETTINGS = (
     "burst",
     "fork-join",
 )
-"""ESG's three, as recalled, and ours, which tell schedulers apart."""
+"""ESG's three settings, as recalled, and our own, which separate schedulers."""
 PLANNERS = ("infless", "fast-gshare", "orion", "aquatope")
-"""What ESG (Hui et al., HPDC 2024) compares with, as recalled."""
+"""Baselines of ESG (Hui et al., HPDC 2024), as recalled."""
 POLICIES = ("esg", "esg-literal", *PLANNERS, "min-config", "max-config")
 FAIR = ":margin=0.85:give_up=on"
-"""What our ESG has and its baselines do not: a safety margin, and little spent on requests that are lost."""
+"""Knobs that give baselines what only our ESG has: a safety margin, and little spending on lost requests."""
 CONTENDED = ("strict-heavy", "overload", "relaxed-heavy")
 WITHOUT = (
     "replan=off",
@@ -34,7 +34,7 @@ WITHOUT = (
     "sharing=off",
     "batching=off",
 )
-"""ESG without one of its parts, or with another choice where the paper leaves one."""
+"""ESG without one of its parts, or with another choice that the paper leaves open."""
 
 ORION = (
     "orion",
@@ -44,7 +44,7 @@ ORION = (
     "orion-best-first:budget=20000",
     "orion-best-first:budget=2000:planning_ms=100",
 )
-"""Orion by its search, its budget, and whether the time that planning takes is counted."""
+"""Orion by search, budget, and whether the planning time counts."""
 
 SWEEPS = (
     Sweep("Noise of run times (CV)", "strict-heavy", "noise_cv", (0.0, 0.05, 0.1, 0.2)),

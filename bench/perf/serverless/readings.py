@@ -1,4 +1,4 @@
-"""How fast the serverless platform runs: whole compiled episodes under ESG, and ESG's look-up alone."""
+"""Measures the serverless platform's speed: whole compiled episodes under ESG, and ESG's look-up alone."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ..timing import Reading, rate
 
 SETTING, POLICY = "relaxed-heavy", "esg"
 PLACES = 128
-"""Places per queue of a recorded episode, which is stopped where they do not do."""
+"""Places per queue of a recorded episode, which stops if they do not suffice."""
 VIEWS = 4096
-"""Views that the look-up is timed on."""
+"""Number of views on which the look-up is timed."""
 
 
 def serverless_readings(seconds: float) -> list[Reading]:
@@ -41,7 +41,7 @@ def serverless_readings(seconds: float) -> list[Reading]:
 
 
 def _decisions_per_s(bank: Bank, program: Any, data: Any, seconds: float) -> float:
-    """Over as many whole episodes as `seconds` hold, at least one; compiled before."""
+    """Measure over whole episodes for `seconds`, at least one episode, after compilation."""
     visits, spent = 0, 0.0
     run_episodes(bank, program, data, [0], bank.worlds)
     start = time.perf_counter()
@@ -53,33 +53,33 @@ def _decisions_per_s(bank: Bank, program: Any, data: Any, seconds: float) -> flo
 
 @pytree
 class Recording:
-    """The last views of an episode, in a circle."""
+    """A circular buffer of the last views of an episode."""
 
     views: View  # leaves [VIEWS, ...]
     count: jax.Array  # [] int32
 
 
 class Recorder:
-    """ESG's program that keeps what it was shown."""
+    """ESG's program that also records its views."""
 
     def __init__(self, worlds: World) -> None:
-        """For the views of these worlds."""
+        """Prepare to record views of these worlds."""
         self.shapes = jax.eval_shape(_first_view, worlds)
 
     def start(self, data: EsgData, key: jax.Array) -> Recording:
-        """Nothing was shown yet."""
+        """Return an empty recording."""
         views = jax.tree.map(lambda leaf: jnp.zeros((VIEWS, *leaf.shape), leaf.dtype), self.shapes)
         return Recording(views, jnp.int32(0))
 
     def act(self, data: EsgData, view: View, memory: Recording, key: jax.Array) -> tuple[Decision, Recording]:
-        """ESG's decision."""
+        """Return ESG's decision, and record the view."""
         at = memory.count % VIEWS
         views = jax.tree.map(lambda table, leaf: table.at[at].set(leaf), memory.views, view)
         return choose(data, view), Recording(views, memory.count + 1)
 
 
 def record_views(bank: Bank, data: EsgData) -> View:
-    """Views of an episode of the bank's first world under ESG, leaves [VIEWS, ...]."""
+    """Record the views of an episode of the bank's first world under ESG; leaves are [VIEWS, ...]."""
     recorder, first, key = Recorder(bank.worlds), jnp.int32(0), jax.random.key(0)
 
     @jax.jit
@@ -91,12 +91,12 @@ def record_views(bank: Bank, data: EsgData) -> View:
 
 
 def _look_ups_per_s(views: View, data: EsgData, seconds: float) -> float:
-    """Decisions of ESG per second, one after the other in a compiled loop."""
+    """Return ESG's decisions per second, made one after the other in a compiled loop."""
 
     @jax.jit
     def run(views: View, data: EsgData) -> jax.Array:
         def step(i: jax.Array, total: jax.Array) -> jax.Array:
-            # What was decided before has to be known first, as in an episode; it never changes the queue.
+            # The index depends on earlier decisions, as in an episode, but its value is always i.
             view = jax.tree.map(lambda leaf: leaf[jnp.maximum(i, total - VIEWS * 1000)], views)
             return total + choose(data, view).action
 

@@ -1,4 +1,4 @@
-"""What ESG's path search costs: prefixes kept and milliseconds, by space, stages, K and pruning blades."""
+"""Measures the cost of ESG's path search: prefixes kept and milliseconds, by space, stages, K and pruning blades."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ WORLDS = {
     "S100": "moderate-normal:warmup_s=0:measured_s=1",
     "S256": "moderate-normal:grid=S256:vgpu=8:warmup_s=0:measured_s=1",
 }
-"""Spaces by name: a world whose profiles are searched."""
+"""Configuration spaces by name, each with the world whose profiles are searched."""
 WORKFLOW = "expanded-image-classification"
-"""Its first stages are the group."""
+"""The workflow whose first stages form the group."""
 STAGES, PATHS = {"S100": (1, 2, 3, 4, 5), "S256": (1, 2, 3)}, (1, 5)
 """Longest groups: one more stage of S256 takes 10 s, two take minutes."""
 ALL_STAGES = (1, 2, 3, 4, 5)
 LENGTH = 16
-"""Jobs that wait."""
+"""Number of waiting jobs."""
 SLACK = 0.85
-"""T* over the latency of the group at minimum configurations."""
+"""T* divided by the latency of the group at minimum configurations."""
 REPEATS, LONG_MS = 3, 500.0
-"""How often a search is timed; once where it takes long."""
+"""Number of timed searches; a search longer than this many milliseconds is timed once."""
 QUICK_STAGES = 3
-"""Longest group that is searched in a quick run."""
+"""Stages of the longest group that a quick run searches."""
 
 
 @dataclass(frozen=True)
 class SearchCase:
-    """One search."""
+    """The parameters of one search."""
 
     space: str
     stages: int
@@ -45,11 +45,11 @@ class SearchCase:
     time_blade: bool = True
     cost_blade: bool = True
     pareto: bool = False
-    """Without configurations that another one equals or beats in time and cost; exact for K = 1."""
+    """Leave out configurations that another one equals or beats in time and cost; exact for K = 1."""
 
     @property
     def name(self) -> str:
-        """As in the names of readings."""
+        """Name of the case in the names of readings."""
         marks = [
             (not self.time_blade, "no_time_blade"),
             (not self.cost_blade, "no_cost_blade"),
@@ -68,7 +68,7 @@ CASES = (
 
 
 def search_readings(quick: bool) -> list[Reading]:
-    """`esg.search_ms.*` and `esg.search_kept.*`; in a `quick` run without the longest groups."""
+    """Return `esg.search_ms.*` and `esg.search_kept.*`; a `quick` run omits the longest groups."""
     tables = {space: _tables(world) for space, world in WORLDS.items()}
     readings = []
     for case in CASES:
@@ -80,7 +80,7 @@ def search_readings(quick: bool) -> list[Reading]:
 
 
 def time_search(tables: PlatformTables, case: SearchCase) -> tuple[int, float]:
-    """(prefixes kept, median ms) of a search for the first stages of the workflow."""
+    """Return (prefixes kept, median ms) of a search for the first stages of the workflow."""
     workflow = next(w for w in tables.scenario.workflows if w.name == WORKFLOW)
     group, grid = list(workflow.functions[: case.stages]), tables.scenario.grid
     search = Search(PathSpace(tables.time[group], tables.cost[group], grid.batch, pareto=case.pareto))

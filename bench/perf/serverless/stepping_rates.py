@@ -1,4 +1,4 @@
-"""How fast many lanes of the serverless platform run: compiled under ESG, and as environments."""
+"""Measures many lanes of the serverless platform: compiled under ESG, and as environments."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def lane_readings(seconds: float) -> list[Reading]:
 
 
 def compiled_lanes_per_s(bank: Bank, scheduler: Scheduler, seconds: float) -> float:
-    """Visits per second of 64 lanes, one program per thread."""
+    """Return the visits per second of 64 lanes, with one program per thread."""
     data = scheduler.bind(bank)
     run = jax.jit(lambda worlds, data, first: _lanes(scheduler, worlds, data, first))
 
@@ -66,7 +66,7 @@ def compiled_lanes_per_s(bank: Bank, scheduler: Scheduler, seconds: float) -> fl
 
 
 def _lanes(scheduler: Scheduler, worlds: World, data: Any, first: jax.Array) -> jax.Array:
-    """Visits of each lane [b]; windows are long enough for all of them."""
+    """Count the visits of each lane [b]; the windows are long enough for all of them."""
 
     def lane(index: jax.Array) -> jax.Array:
         world = rows(worlds, index % WORLDS)
@@ -78,6 +78,6 @@ def _lanes(scheduler: Scheduler, worlds: World, data: Any, first: jax.Array) -> 
 
         start = settle(world, initial_state(world, PLACES, 0))
         end = jax.lax.fori_loop(0, COMPILED_VISITS, visit, start)
-        return end.visits + (end.tally.usd < 0)  # the cost, too, so that nothing is left out as unused
+        return end.visits + (end.tally.usd < 0)  # the cost as well, so that the compiler drops nothing as unused
 
     return jax.lax.map(lane, first * (LANES // THREADS) + jnp.arange(LANES // THREADS))
