@@ -1,1 +1,1 @@
-"""The commands of `varigym`, a file each; `main` joins them."""
+"""The commands of `varigym`, one file each; `main` combines them."""

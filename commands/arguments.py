@@ -1,4 +1,4 @@
-"""Command-line arguments that describe a world, and the sources they make."""
+"""Command-line arguments that describe a world, and the sources made from them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..scenarios.errors import InputError, unknown_name
 
 @dataclass(frozen=True)
 class PlatformArgs:
-    """Changes to the machine and the rules of a cluster; what is not given stays as the scenario has it."""
+    """Changes to the machine and the rules of a cluster; options that are not given keep the scenario's values."""
 
     nodes: int | None = None
-    """Nodes of the cluster."""
+    """Number of nodes of the cluster."""
     gpus_per_node: int | None = None
-    """GPUs per node."""
+    """Number of GPUs per node."""
     round_s: float | None = None
     """Seconds between planning instants."""
     restart_s: float | None = None
@@ -38,31 +38,31 @@ class PlatformArgs:
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
 
     def over(self, platform: ClusterPlatform) -> ClusterPlatform:
-        """`platform` with these options."""
+        """Return `platform` with these options."""
         return replace(platform, **self.given)  # type: ignore[arg-type]
 
     def apply(self, scenario: str) -> Any:
-        """A built-in scenario with these options as knobs."""
+        """Return a built-in scenario with these options as knobs."""
         return find_source(":".join([scenario, *(f"{key}={value}" for key, value in self.given.items())]))
 
 
 @dataclass(frozen=True)
 class FileArgs:
-    """Files that a trace needs beside it."""
+    """Further files and options of a trace."""
 
     pm_scores: Path | None = None
     """CSV gpu_id,node_id,score_A...[,sf_A...]: PM scores (and bins) per GPU. Default: drawn from measured quantiles."""
     pm_runs: str = ""
     """Per-run timings to draw scores from, as CLASS=FILE,CLASS=FILE (columns uuid or node,device; perf)."""
     models: Path | None = None
-    """CSV model,iter_s,app_class (or fu_pct,dram_pct): adds to the built-in model table."""
+    """CSV model,iter_s,app_class (or fu_pct,dram_pct) that extends the built-in model table."""
     duration_unit: DurationUnit | None = None
-    """What the column duration counts. Default: seconds; iterations under --compat artifact."""
+    """Unit of the column duration. Default: seconds; iterations under --compat artifact."""
     tracked: str = ""
-    """FIRST-LAST position of the jobs that count, in arrival order from 0. Default: all."""
+    """Jobs that count, as FIRST-LAST positions in arrival order, from 0. Default: all."""
 
     def trace(self, path: Path, platform: PlatformArgs) -> ClusterFiles:
-        """The source of one trace file."""
+        """Make the source of one trace file."""
         return ClusterFiles(
             trace=path,
             platform=platform.over(ClusterPlatform()),
@@ -80,7 +80,7 @@ class FileArgs:
 
     @property
     def fixed(self) -> bool:
-        """The files leave nothing to the seed but lots that a policy draws."""
+        """Whether the seed changes only the random choices of a policy."""
         return self.pm_scores is not None
 
     def _runs(self) -> tuple[tuple[str, Path], ...]:
@@ -104,7 +104,7 @@ class FileArgs:
 
 
 def one_source(scenario: str, trace: Path | None, platform: PlatformArgs, files: FileArgs) -> Any:
-    """The one world of a command: a trace with its files, or a built-in scenario. Raises `InputError`."""
+    """Return a command's source: a trace with its files, or a built-in scenario. Raises `InputError` for both."""
     if trace is not None:
         if scenario:
             raise InputError(f"scenario '{scenario}' and --trace {trace}: give one of them")
@@ -115,5 +115,5 @@ def one_source(scenario: str, trace: Path | None, platform: PlatformArgs, files:
 
 
 def split(text: str) -> list[str]:
-    """Items of a comma-separated list."""
+    """Split a comma-separated list into its items."""
     return [item.strip() for item in text.split(",") if item.strip()]

@@ -31,16 +31,16 @@ class Bench:
     esg-cold; or scenarios, as NAME[:KNOB=VALUE...] (see list)."""
     scenarios: Annotated[ScenariosOption, arg(help="Scenarios, as an option; those of a suite are left out.")] = None
     policies: PoliciesOption = None
-    """Policies instead of the suite's, with commas or spaces between."""
+    """Policies that replace the suite's, separated by commas or spaces."""
     baseline: str = ""
-    """Policy that ratios are taken to, one of those that are run. ORDER stands for the order of the policy compared.
-    Default: the suite's, or the first of --policies where that is not among them."""
+    """Policy that the others are compared with; it must be among those run. ORDER stands for each policy's own order.
+    Default: the suite's, or the first of --policies if that one is not among them."""
     seeds: int | None = None
-    """Number of seeds. Default: 10; 1 where files leave nothing to draw."""
+    """Number of seeds. Default: 10; 1 if the files leave nothing random."""
     seed_start: int = HELD_OUT.first
     """First seed. Held-out seeds start at 200000."""
     out: Path | None = None
-    """Folder for rows.csv and report.html; a rerun with the same folder continues where it stopped."""
+    """Folder for rows.csv and report.html; a rerun with the same folder continues an interrupted run."""
     traces: TracesOption = ()
     """Trace files (CSV as for simulate --trace) instead of the suite's scenarios."""
     plugin: PluginOption = None
@@ -61,7 +61,7 @@ class Bench:
             console().print(f"rows: {self.out / 'rows.csv'}, report: {self.out / 'report.html'}", markup=False)
 
     def _grid(self, suite: Suite, named: list[str]) -> Grid:
-        """What to run: the suite, with what was given instead of its parts. Raises `InputError`."""
+        """Make the grid: the suite, with given options in place of its parts. Raises `InputError`."""
         sources, seeds = self._sources(suite, named), self._seeds(named)
         kind = kind_of_world(sources[0].build(self.seed_start))
         asked = items("policies", self.policies) or suite.policies
@@ -73,7 +73,7 @@ class Bench:
         return grid
 
     def _sources(self, suite: Suite, named: list[str]) -> list[Any]:
-        """Scenarios, then traces."""
+        """Return the sources: scenarios, then traces."""
         if self.files.given and not self.traces:
             raise InputError(f"{self.files.given[0]} belongs to --traces; built-in scenarios have their own")
         names = named or ([] if self.traces else suite.scenarios)
@@ -81,7 +81,7 @@ class Bench:
         return made + [self.files.trace(path, self.platform) for path in self.traces]
 
     def _seeds(self, named: list[str]) -> int:
-        """How many."""
+        """Return the number of seeds."""
         fixed = bool(self.traces) and not named and self.files.fixed
         seeds = (1 if fixed else SEEDS) if self.seeds is None else self.seeds
         if seeds < 1:

@@ -1,4 +1,4 @@
-"""What the commands that train in a folder share."""
+"""Code shared by the commands that train in a folder."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..scenarios.errors import InputError
 LEARN = ("torch", "tensorboard", "safetensors")
 """What learners need beside the package itself."""
 USUAL_SCENARIO = "sia-64"
-"""Where to learn unless told otherwise."""
+"""Default scenario to learn on."""
 PATIENCE_S = 5.0
-"""Longer than it takes to refuse."""
+"""Delay before the first message; any refusal comes sooner."""
 
 
 class FolderRun:
@@ -28,7 +28,7 @@ class FolderRun:
 
     @contextmanager
     def looked_on(self) -> Iterator[None]:
-        """Says after a while how to look on: programs are compiled first, and a pipe shows no bar."""
+        """Say after a while how to watch the run, because compilation comes first and a pipe shows no bar."""
         told = f"at work; to look on: tensorboard --logdir {self.out / LOGS}"
         timer = Timer(PATIENCE_S, note, [told])
         timer.daemon = True
@@ -39,7 +39,7 @@ class FolderRun:
             timer.cancel()
 
     def kept(self) -> str:
-        """What an interrupt leaves behind."""
+        """Describe what an interrupt leaves in the folder."""
         if not (self.out / STATE).exists():
             return "nothing was written"
         held = "what was learned" if (self.out / WEIGHTS).exists() else "what was recorded, and no policy yet"
@@ -47,7 +47,7 @@ class FolderRun:
 
 
 def require_learn() -> None:
-    """Raises `InputError` where what learners need is not installed."""
+    """Raise `InputError` if a package that learners need is not installed."""
     for name in LEARN:
         if find_spec(name) is None:
             raise InputError(f"learning needs {name}; install it with: pip install 'varigym[learn]'")

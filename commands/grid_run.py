@@ -1,4 +1,4 @@
-"""Running a grid while something is seen of it: a bar on a terminal, elsewhere a line per finished cell."""
+"""Runs a grid and shows its progress: a bar on a terminal, otherwise a line per finished cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..bench.report.terminal import console, note, progress_bar
 
 
 def run_shown(grid: Grid, out: Path | None) -> Results:
-    """Run what is not yet in `out`."""
+    """Run the cells that are not yet in `out`."""
     with _shown(grid) as finished:
         return run_grid(grid, out, finished, note, os.cpu_count() or 1)
 

@@ -1,4 +1,4 @@
-"""The `varigym` command: arguments in, tables out; every refusal is one line and exit code 2."""
+"""The `varigym` command: it takes arguments and prints tables; refused input gives one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Command = List | Simulate | Bench | Perf | Imitate | TrainEs | TrainPpo | Evalua
 
 
 def _commands(words: Sequence[str]) -> Any:
-    """All of them by name; the options of `train` are those of its algorithm."""
+    """Return all commands by name; the options of `train` depend on its algorithm."""
     kinds: dict[str, Any] = {"list": List, "simulate": Simulate, "bench": Bench, "perf": Perf}
     kinds |= {"imitate": Imitate, "train": algorithm(words), "evaluate": Evaluate}
     return Union[tuple(Annotated[kind, subcommand(name)] for name, kind in kinds.items())]  # noqa: UP007
 
 
 def read_command(argv: Sequence[str] | None) -> Command:
-    """The command that the words (default: the process's own) ask for; leaves where they ask for none."""
+    """Parse the words (default: those of the process) into a command; exit if they are no legal command."""
     configure(x64=True)
     words = sys.argv[1:] if argv is None else argv
     try:
@@ -52,14 +52,14 @@ def read_command(argv: Sequence[str] | None) -> Command:
 
 
 def run_command(command: Command) -> int:
-    """Run it and return the exit code; a refusal or Ctrl-C is said in one line."""
+    """Run a command and return its exit code; a refusal or Ctrl-C is reported in one line."""
     try:
         command.run()
     except InputError as error:
         return _refuse(error)
     except KeyboardInterrupt:
         console(stderr=True).print(f"interrupted; {_kept(command)}", markup=False)
-        if threading.active_count() > 1:  # an episode still runs in a thread that Python would wait for
+        if threading.active_count() > 1:  # Python would wait for a thread with a running episode
             sys.stdout.flush()
             os._exit(INTERRUPTED)
         return INTERRUPTED
@@ -73,7 +73,7 @@ def _refuse(error: InputError) -> int:
 
 
 def _kept(command: Command) -> str:
-    """What an interrupted command leaves behind, and how to go on."""
+    """Describe what an interrupted command leaves behind, and how to continue."""
     if isinstance(command, FolderRun):
         return command.kept()
     out: Path | None = getattr(command, "out", None)

@@ -1,4 +1,4 @@
-"""`varigym perf`: how fast the simulator is here."""
+"""`varigym perf`: the simulator's speed on this machine."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .arguments import FileArgs, PlatformArgs, one_source
 
 @dataclass(frozen=True)
 class Perf:
-    """Measure how fast the simulator is on this machine, beside a fixed NumPy yardstick."""
+    """Measure the simulator's speed on this machine, together with a fixed NumPy yardstick."""
 
     quick: bool = False
-    """Shorter stretches; less steady figures."""
+    """Measure for a shorter time; the figures vary more."""
     json_out: Path | None = None
     """Write the readings and machine facts to this file."""
     trace: Path | None = None
-    """Measure a cluster on this trace, and nothing else, instead of the built-in worlds of both kinds."""
+    """Measure only a cluster on this trace, instead of the built-in worlds of both kinds."""
     platform: PlatformArgs = PlatformArgs()
     files: FileArgs = FileArgs()
 
     def run(self) -> None:
-        """Measure, print, write."""
+        """Measure, print the figures, and write them if asked to."""
         refuse_unwritable(self.json_out)
         source = one_source("", self.trace, self.platform, self.files)
         readings = measure(source, self.quick, serverless=self.trace is None)

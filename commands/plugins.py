@@ -1,4 +1,4 @@
-"""Python files of a user's own that a command imports first."""
+"""A user's own Python file that a command imports first."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def plugin_of(words: Sequence[str]) -> Path | None:
 
 
 def load_plugin(path: Path | None) -> None:
-    """Import the file, if one is given. Raises `InputError` for whatever goes wrong in it."""
+    """Import the file, if one is given. Raises `InputError` for any error in it."""
     if path is None:
         return
-    if not os.path.exists(path):  # unlike the method, False for what can be no path
+    if not os.path.exists(path):  # unlike Path.exists, False for impossible paths
         raise InputError(f"{path}: no such file{_hint(path)}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
@@ -42,12 +42,12 @@ def load_plugin(path: Path | None) -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
     except InputError:
         raise
-    except Exception as error:  # whatever a stranger's file may raise
+    except Exception as error:  # a user's file may raise anything
         raise InputError(f"{path}: {type(error).__name__}: {error}") from None
 
 
 def _hint(path: Path) -> str:
-    """The closest Python files of the same folder."""
+    """Suggest the Python files of the same folder with the most similar names."""
     try:
         beside = sorted(other.stem for other in path.parent.glob("*.py"))
     except (OSError, ValueError):

@@ -30,7 +30,7 @@ class Simulate:
     policy: str | None = None
     """A policy for that kind of world (see varigym list). Default: pal for a cluster, esg for a serverless platform."""
     seed: int = 0
-    """Seed of the world and of policies that draw lots."""
+    """Seed of the world and of randomised policies."""
     trace: Path | None = None
     """CSV job_id,num_gpus,submit_time,duration,model[,batch_size], instead of a built-in scenario."""
     rows_out: Annotated[Path | None, arg(aliases=["--jobs-out", "--requests-out"])] = None
