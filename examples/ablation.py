@@ -1,7 +1,7 @@
-"""What the parts of the learned index are worth: variants without some of them, trained alike and judged together.
+"""Ablation of the learned index: variants without some of its parts, trained and evaluated in the same way.
 
-Every variant is trained from the same seeds, every run in a folder of its own below --out; then all of them meet the
-same held-out worlds. Run again, it goes on where it was interrupted. About a minute per run on two cores.
+Every variant is trained with the same seeds, and every run has its own folder below --out. Then all variants run on the
+same held-out worlds. A rerun continues an interrupted grid. A training run takes about a minute on two cores.
 """
 
 from collections.abc import Mapping
@@ -36,18 +36,18 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "no-outlook": {"frozen": ("outlook",)},
     "no-queue": {"frozen": ("queue",)},
     "no-speed": {"frozen": ("speed",)},
-    "no-running": {"frozen": ("running", "speed")},  # how fast a gang is says that it runs
+    "no-running": {"frozen": ("running", "speed")},  # the speed of a gang also reveals that it runs
     "hidden-2": {"hidden": 2},
 }
-"""Name -> what differs from the run that `varigym train` makes; parts are those of `agents/cluster/index_parts.py`."""
+"""Name -> changes to the run of `varigym train`; `agents/cluster/index_parts.py` defines the parts."""
 
 
 @dataclass(frozen=True)
 class Args:
-    """What to train, and on how many worlds to judge it."""
+    """What to train, and on how many worlds to evaluate it."""
 
     out: Path = Path("runs/ablation")
-    """Folder of the grid: a run per variant and training seed, and the held-out rows in held-out-COMMIT/."""
+    """Folder of the grid: one run per variant and training seed, and the held-out rows in held-out-COMMIT/."""
     scenario: str = "sia-64:restart_s=90"
     teacher: str = "gittins+pal+backfill"
     variants: tuple[str, ...] = tuple(VARIANTS)
@@ -56,13 +56,13 @@ class Args:
     generations: int = 50
     pairs: int = 12
     worlds: int = 8
-    """Worlds of a generation."""
+    """Number of worlds per generation."""
     worlds_held_out: int = 64
     worlds_validation: int = 64
 
 
 def main(args: Args) -> dict[str, NDArray[np.float64]]:
-    """Return, by variant, the geometric mean over worlds of mean JCT over the teacher's, one per training seed."""
+    """Return each variant's geometric mean over worlds of (mean JCT / the teacher's), one per training seed."""
     folders = {
         variant: [trained(args, variant, seed, args.out / f"{variant}-{seed}") for seed in range(args.seeds)]
         for variant in args.variants
@@ -75,7 +75,7 @@ def main(args: Args) -> dict[str, NDArray[np.float64]]:
         seeds=tuple(range(HELD_OUT.first, HELD_OUT.first + args.worlds_held_out)),
         baseline=teacher.name,
     )
-    results = run_grid(grid, args.out / f"held-out-{commit()}", note=print)  # rows of other code are not mixed in
+    results = run_grid(grid, args.out / f"held-out-{commit()}", note=print)  # separate from rows of other code
     logs = {
         variant: np.array([log_ratio(results, policies[folder].name, teacher.name) for folder in group])
         for variant, group in folders.items()
@@ -85,7 +85,7 @@ def main(args: Args) -> dict[str, NDArray[np.float64]]:
 
 
 def trained(args: Args, variant: str, seed: int, folder: Path) -> Path:
-    """The folder, with a finished run in it: begun, gone on with, or left alone."""
+    """Return the folder after its run has finished: the run is started, continued, or already done."""
     options = EsOptions(generations=args.generations, pairs=args.pairs, worlds=args.worlds, seed=seed)
     source, teacher = varigym.find_source(args.scenario), varigym.find_policy(args.teacher)
     run = IndexRun(source, teacher, options, validation_worlds=args.worlds_validation, **VARIANTS[variant])
@@ -97,13 +97,13 @@ def trained(args: Args, variant: str, seed: int, folder: Path) -> Path:
 
 
 def log_ratio(results: Results, policy: str, teacher: str) -> float:
-    """Mean over worlds of log(mean JCT / the teacher's on the same world)."""
+    """Return the mean over worlds of log(mean JCT / the teacher's on the same world)."""
     values, base = pairs(results, [results.grid.sources[0].name], policy, teacher, "mean_jct_s")
     return float(np.log(values / base).mean())
 
 
 def table(args: Args, logs: Mapping[str, NDArray[np.float64]]) -> Table:
-    """Means over the training seeds, with intervals over them; against the full index, seed by seed."""
+    """Make the table of means over the training seeds, with intervals, also relative to the full index by seed."""
     about = f"{args.scenario}, {args.seeds} training seeds, {args.worlds_held_out} held-out worlds"
     shown = Table(title=f"{about}; [95 %] over training seeds (Student's t)".replace("[", r"\["), title_justify="left")
     shown.add_column("variant")

@@ -1,7 +1,7 @@
-"""Masked behaviour cloning of ESG on the serverless platform: collect, clone, and compare with the teacher.
+"""Masked behaviour cloning of ESG on the serverless platform: collect demonstrations, clone, compare with the teacher.
 
-The observation shows facts and the opinion of a base scheduler, by default the smallest configuration's: what the
-teacher would do has to be learned.
+The observation shows features and the preferences of a base scheduler, by default the one that always uses the smallest
+configuration. So the network has to learn what the teacher would do.
 """
 
 from dataclasses import dataclass
@@ -18,26 +18,26 @@ from varigym.bench.grid.intervals import difference_interval, ratio_interval
 
 @dataclass(frozen=True)
 class Args:
-    """What to clone, and from how much."""
+    """What to clone, and from how much data."""
 
     teacher: str = "esg"
     scenario: str = "strict-heavy"
     base: str = "min-config"
-    """Scheduler whose opinion the observation shows."""
+    """Scheduler whose preferences the observation shows."""
     window_s: float = 20.0
     episodes: int = 6
-    """Train worlds that the teacher shows."""
+    """Number of train worlds on which the teacher demonstrates."""
     visits: int = 10_000
-    """Most visits of each."""
+    """Most visits to record per world."""
     held_out: int = 5
-    """Held-out worlds for the comparison."""
+    """Number of held-out worlds for the comparison."""
     epochs: int = 8
     seeds: int = 1
-    """Networks to train, each from its own seed."""
+    """Number of networks to train, each with its own seed."""
 
 
 def main(args: Args) -> list[tuple[float, float, float]]:
-    """Return (agreement on held-out states with a choice, hit rate less the teacher's, cost over it) per network."""
+    """Return per network (agreement on held-out states with a choice, hit rate - teacher's, cost / teacher's)."""
     expert = varigym.find_scheduler(args.teacher)
 
     def make(bank: str, worlds: int):
@@ -57,7 +57,7 @@ def main(args: Args) -> list[tuple[float, float, float]]:
     kept, found = collect(held), []
     for seed in range(args.seeds):
         network = clone(train, data, CloneOptions(epochs=args.epochs, seed=seed))
-        # WAIT and DROP are always legal: a real choice is one between configurations.
+        # WAIT and DROP are always legal, so 4 legal actions mean a choice between configurations.
         agreed = agreement(network, test, kept, least=4)
         own, other = np.array([follow(test, network, world) for world in range(args.held_out)]).T, np.array(teacher).T
         hits, cost = difference_interval(own[0], other[0]), ratio_interval(own[1], other[1])
@@ -72,7 +72,7 @@ def main(args: Args) -> list[tuple[float, float, float]]:
 
 
 def follow(env, network, world: int) -> tuple[float, float]:
-    """Hit rate and cost of a world under the network's most likely actions."""
+    """Return hit rate and cost of a world under the network's most likely actions."""
     observation, _ = env.reset(seed=0, options={"world": world})
     over = False
     while not over:
@@ -82,7 +82,7 @@ def follow(env, network, world: int) -> tuple[float, float]:
 
 
 def figures(env) -> tuple[float, float]:
-    """Hit rate and cost per served request of the episode so far."""
+    """Return hit rate and cost per served request of the episode so far."""
     metrics = env.kind.metrics(env.record())
     return metrics["hit_rate"], metrics["cost_usd_per_request"]
 

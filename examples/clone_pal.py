@@ -1,4 +1,4 @@
-"""Masked behaviour cloning of PAL on sia-64, in about a minute: collect, clone, and compare with the teacher."""
+"""Masked behaviour cloning of PAL on sia-64, in about a minute: demonstrate, clone, compare with the teacher."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -13,19 +13,19 @@ from varigym.agents.recipes.bc import CloneOptions, act, agreement, clone, colle
 
 @dataclass(frozen=True)
 class Args:
-    """What to clone, and from how much."""
+    """What to clone, and from how much data."""
 
     teacher: str = "fifo+pal"
     scenario: str = "sia-64"
     episodes: int = 10
-    """Train worlds that the teacher shows."""
+    """Number of train worlds on which the teacher demonstrates."""
     held_out: int = 4
-    """Held-out worlds for the comparison."""
+    """Number of held-out worlds for the comparison."""
     epochs: int = 6
 
 
 def main(args: Args) -> tuple[float, float]:
-    """Return (agreement on held-out states with a choice, mean ratio of JCT to the teacher's)."""
+    """Return (agreement on held-out states with a choice, mean ratio of mean JCT to the teacher's)."""
     expert = varigym.find_policy(args.teacher)
 
     def make(bank: str, worlds: int):

@@ -1,4 +1,4 @@
-"""A placement of your own, benchmarked beside PAL: the fastest single node, or PM-First where none holds the gang."""
+"""A custom placement, benchmarked against PAL: the fastest single node, or PM-First if no node holds the gang."""
 
 import jax.numpy as jnp
 import varigym
@@ -6,7 +6,7 @@ from varigym.envs.cluster.allocation import fastest_bins, node_bottlenecks, one_
 
 
 def fast_node(profile, app_class, free, demand, key):
-    """Always stay in one node if any can hold the gang, whatever its speed."""
+    """Always use a single node if any can hold the gang, however slow it is."""
     level, bins = profile.level[app_class], profile.value.shape[1]
     bottlenecks = node_bottlenecks(level, bins, free, demand)
     best = jnp.min(bottlenecks)

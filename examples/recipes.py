@@ -1,8 +1,8 @@
-"""What the recipes come to, alone and one after the other: cloning, DAgger, PPO, evolution strategies.
+"""Compares the recipes, alone and in sequence: cloning, DAgger, PPO, evolution strategies.
 
-Every recipe is run from the same seeds, every run in a folder of its own below --out; then all of them and the teacher
-meet the same held-out worlds, in whole episodes. Run again, it goes on where it was interrupted. A recipe that begins
-from another's outcome has that one run first. With the defaults about an hour on two cores.
+Every recipe runs with the same seeds, and every run has its own folder below --out. Then all of them and the teacher
+run whole episodes on the same held-out worlds. A rerun continues an interrupted grid. A recipe that starts from another
+recipe's result runs that one first. With the defaults it takes about an hour on two cores.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,29 +32,29 @@ from varigym.scenarios.seeds import HELD_OUT
 
 @dataclass(frozen=True)
 class Args:
-    """What to run, and on how many worlds to judge it."""
+    """What to run, and on how many worlds to evaluate it."""
 
     out: Path = Path("runs/recipes")
-    """Folder of the grid: a run per recipe and training seed, and the held-out rows in held-out-COMMIT/."""
+    """Folder of the grid: one run per recipe and training seed, and the held-out rows in held-out-COMMIT/."""
     scenario: str = "sia-64:restart_s=90"
-    """Of either kind of world."""
+    """A scenario of either kind of world."""
     teacher: str = ""
-    """Default: gittins+pal+backfill, or esg."""
+    """Expert to learn from. Default: gittins+pal+backfill, or esg."""
     recipes: tuple[str, ...] = ("bc", "dagger", "ppo", "bc+ppo", "dagger+ppo", "es")
     seeds: int = 3
     """Training seeds 0, 1, ... of every recipe."""
     episodes: int = 10
-    """Train worlds that the teacher shows, or relabels in a round of DAgger."""
+    """Number of train worlds on which the teacher demonstrates, or which it relabels in a round of DAgger."""
     rounds: int = 2
-    """Of DAgger."""
+    """Rounds of DAgger."""
     steps: int = 200_000
-    """Decisions that PPO learns from."""
+    """Number of decisions that PPO learns from."""
     stage: int = 0
-    """Updates of PPO between two states on disk; 0: as many as usual."""
+    """Updates of PPO between two saves; 0: the default of PPO."""
     generations: int = 0
-    """Of evolution strategies; 0: as many as usual."""
+    """Generations of evolution strategies; 0: their default."""
     window_s: float = 20.0
-    """Serverless: length of an episode of imitation and PPO in seconds."""
+    """Serverless only: length in seconds of an episode of imitation and PPO."""
     worlds_held_out: int = 64
 
 
@@ -69,7 +69,7 @@ def main(args: Args) -> Judgement:
         seeds=tuple(range(HELD_OUT.first, HELD_OUT.first + args.worlds_held_out)),
         baseline=task.teacher.name,
     )
-    results = run_grid(grid, args.out / f"held-out-{commit()}", note=print)  # rows of other code are not mixed in
+    results = run_grid(grid, args.out / f"held-out-{commit()}", note=print)  # separate from rows of other code
     groups = tuple(
         (f"{name}, mean of {args.seeds} training seeds", tuple(policies[folder].name for folder in group))
         for name, group in folders.items()

@@ -1,7 +1,7 @@
 """MaskablePPO (sb3-contrib) on a 16-GPU cluster, in about a minute on two cores; TensorBoard logs go to runs/.
 
-The learner chooses which jobs run, PAL places them. It is compared on held-out worlds with random legal actions and
-with the base policy (REST at every decision).
+The learner chooses which jobs run, and PAL places them. It is compared on held-out worlds with random legal actions
+and with the base policy (REST at every decision).
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Args:
     steps: int = 200_000
     lanes: int = 16
     worlds: int = 64
-    """Train worlds, and as many held-out ones to compare on."""
+    """Number of train worlds, and of held-out worlds for the comparison."""
     seed: int = 0
     logs: Path = Path("runs/ppo")
 

@@ -1,7 +1,7 @@
 """MaskablePPO (sb3-contrib) on a small overloaded serverless platform, in a few minutes on two cores.
 
-It is compared on held-out worlds with random legal actions, with the smallest configuration and with ESG. TensorBoard
-logs go to runs/.
+The learner is compared on held-out worlds with random legal actions, with the smallest configuration and with ESG.
+TensorBoard logs go to runs/.
 """
 
 import time
@@ -22,7 +22,7 @@ from varigym.envs.serverless.mdp.options import ServerlessOptions
 from varigym.registration import make_serverless_bank
 
 REWARD_SCALE = 5.0
-"""Returns are about 1 then; larger ones make the critic's gradient drown the actor's, as both are clipped together."""
+"""It makes returns about 1. With larger ones the critic's gradient dominates, as it is clipped with the actor's."""
 SMALL = "overload:invokers=4:load=0.325"
 """A quarter of the platform and of the load."""
 
@@ -33,29 +33,29 @@ class Args:
 
     scenario: str = SMALL
     base: str = "min-config"
-    """Scheduler whose opinion the observation shows."""
+    """Scheduler whose preferences the observation shows."""
     steps: int = 400_000
-    """Decisions that each network learns from."""
+    """Number of decisions that each network learns from."""
     lanes: int = 64
     worlds: int = 32
-    """Train worlds, and as many worlds to compare on."""
+    """Number of train worlds, and of worlds for the comparison."""
     bank: str = "held-out"
-    """Worlds to compare on."""
+    """Bank of the worlds for the comparison."""
     window_s: float = 20.0
     learning_rate: float = 1.5e-3
     gamma: float = 0.99
     entropy: float = 0.001
     epochs: int = 4
     width: int = 32
-    """Hidden units."""
+    """Number of hidden units."""
     seeds: tuple[int, ...] = (0,)
-    """Of the networks to train, one after the other."""
+    """Seeds of the networks to train, one after the other."""
     logs: Path = Path("runs/ppo-serverless")
 
 
 def main(args: Args) -> dict[str, float]:
     """Return the mean hit rate on the held-out worlds: random, min-config, esg, learned (mean over the seeds)."""
-    torch.set_num_threads(1)  # threads that wait for each other cost more than they bring on small networks
+    torch.set_num_threads(1)  # more threads are slower on small networks
     base, options = varigym.find_scheduler(args.base), ServerlessOptions(drop=False)
     bank = make_serverless_bank(args.scenario, args.bank, args.worlds, args.window_s)
     together, lots = min(args.lanes, args.worlds), np.random.default_rng(0)
@@ -67,8 +67,8 @@ def main(args: Args) -> dict[str, float]:
     learned = []
     for seed in args.seeds:
         model = train(args, seed)
-        # Actions are drawn as in training: most configurations are nearly as good as others, so the likeliest one is
-        # not what has been learned.
+        # Actions are drawn as in training: many configurations are almost equally good, so the most likely one alone
+        # does not represent what was learned.
         found = hit_rates(test, args.worlds, lambda seen, masks, m=model: m.predict(seen, action_masks=masks)[0])
         learned.append(found)
         ahead = [f"{shown(difference_interval(found, rates[name]))} less {name}'s" for name in ("min-config", "random")]
@@ -80,7 +80,7 @@ def main(args: Args) -> dict[str, float]:
 
 
 def train(args: Args, seed: int) -> MaskablePPO:
-    """A policy that has learned from `args.steps` decisions."""
+    """Train a policy on `args.steps` decisions."""
     worlds = make_serverless_bank(args.scenario, "train", args.worlds, args.window_s)
     options = ServerlessOptions(drop=False, reward_scale=REWARD_SCALE)
     lanes = ServerlessGpuVecEnv(worlds, varigym.find_scheduler(args.base), args.lanes, options)
@@ -109,14 +109,14 @@ def train(args: Args, seed: int) -> MaskablePPO:
 
 
 def obey(seen: dict[str, NDArray], masks: NDArray) -> NDArray:
-    """What the base scheduler would do, as the observation shows it."""
+    """Return the base scheduler's decision, which the observation shows."""
     configs = masks.shape[1] - 2
     chosen = seen["configs"].reshape(len(masks), configs, -1)[:, :, -1]
     return np.where(chosen.any(axis=1), chosen.argmax(axis=1), configs)
 
 
 def hit_rates(env: ServerlessGpuVecEnv, worlds: int, decide) -> NDArray[np.float64]:
-    """Of every world of the bank once, in batches of the environment's lanes."""
+    """Return the hit rate of one episode in every world of the bank, in batches of the environment's lanes."""
     found: list[float] = []
     for first in range(0, worlds, env.num_envs):
         asked = [(first + i) % worlds for i in range(env.num_envs)]
@@ -131,7 +131,7 @@ def hit_rates(env: ServerlessGpuVecEnv, worlds: int, decide) -> NDArray[np.float
 
 
 def shown(interval) -> str:
-    """A share in per cent, with its interval over the worlds."""
+    """Format a share in per cent, with its interval over the worlds."""
     return f"{100 * interval.value:.1f} % [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
 
 

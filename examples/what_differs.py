@@ -1,4 +1,4 @@
-"""What a learned index does differently: how often it plans as its expert in the same state, and one round of both."""
+"""Shows what a learned index does differently: how often it plans as its expert does, and one round of both."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,23 +25,23 @@ from varigym.policies.cluster.index_net import LearnedIndex
 from varigym.scenarios.seeds import HELD_OUT
 
 LOADS = (1.0, 2.0, 4.0)
-"""Demand of all active jobs over the GPUs: where a group of states ends."""
+"""Upper limits of the groups of states by load, the demand of all active jobs divided by the GPUs."""
 
 
 @dataclass(frozen=True)
 class Args:
-    """Which checkpoint, and on how many held-out worlds."""
+    """Which checkpoint to analyse, and on how many held-out worlds."""
 
     checkpoint: Path = Path("runs/reference/cluster")
     worlds: int = 8
     seed_start: int = HELD_OUT.first
     most_jobs: int = 14
-    """Active jobs of the round that is shown, at most."""
+    """Most active jobs of the round that is shown."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """One state in which the jobs had changed, and both plans for it; arrays over active jobs, in arrival order."""
+    """One state after a change of the active jobs, and both plans for it; jobs are in arrival order."""
 
     view: View
     number: int
@@ -51,16 +51,16 @@ class Round:
 
     @property
     def load(self) -> float:
-        """Demand of the active jobs over the GPUs."""
+        """Demand of the active jobs divided by the GPUs."""
         return float(np.asarray(self.view.demand)[: self.number].sum() / self.learned.size)
 
     @property
     def load_group(self) -> int:
-        """Place among `LOADS`."""
+        """Index of the state's group in `LOADS`."""
         return int(np.searchsorted(LOADS, self.load))
 
     def fates(self, plan: np.ndarray) -> list[str]:
-        """What a plan does with each job."""
+        """Return what a plan does with each job."""
         return [self._fate(plan, job) for job in range(self.number)]
 
     def _fate(self, plan: np.ndarray, job: int) -> str:
@@ -71,7 +71,7 @@ class Round:
 
 @partial(jax.jit, static_argnums=0)
 def both(program: Any, data: Any, untrained: Any, worlds: Any, at: Any, state: Any, memory: Any) -> tuple[Any, ...]:
-    """(view, the learned plan, the expert's, next state, memory); the expert plans anew, as after a change of jobs."""
+    """Return (view, learned plan, expert's plan, next state, memory, over); the expert plans as after a change."""
     world, key = pick(worlds, at), jax.random.key(0)
     view = observe(world, state, jnp.bool_(False))
     learned, after = program.act(data, view, memory, key)
@@ -81,7 +81,7 @@ def both(program: Any, data: Any, untrained: Any, worlds: Any, at: Any, state: A
 
 
 def rounds(policy: LearnedIndex, source: Any, seeds: range) -> Iterator[Round]:
-    """Every round of the learned policy's episodes in which the active jobs had changed."""
+    """Yield every round of the learned policy's episodes in which the active jobs had changed."""
     bank = make_bank([source.build(seed) for seed in seeds], source.history(), source.bins)
     data = policy.bind(bank)
     nothing = policy.rebind(data, {name: np.zeros_like(value) for name, value in policy.weights.items()})
@@ -98,7 +98,7 @@ def rounds(policy: LearnedIndex, source: Any, seeds: range) -> Iterator[Round]:
 
 
 def agreement_table(seen: list[Round]) -> Table:
-    """Shares of states by load, and what becomes of gangs that run."""
+    """Make the table of agreement by load, and of what happens to running gangs."""
     table = Table("demand over GPUs", "states", "same plan", "same jobs run", "of running gangs: learned", "expert")
     for group in range(len(LOADS) + 1):
         states = [r for r in seen if r.load_group == group]
@@ -114,19 +114,19 @@ def agreement_table(seen: list[Round]) -> Table:
 
 
 def running(fates: list[str]) -> list[bool]:
-    """Who runs."""
+    """Return which jobs run."""
     return [fate in ("stays", "moves", "starts") for fate in fates]
 
 
 def gangs(fates: list[list[str]]) -> str:
-    """Shares of what becomes of gangs that run."""
+    """Format the shares of running gangs that stay, move and stop."""
     count = Counter(fate for row in fates for fate in row)
     total = max(sum(count[name] for name in ("stays", "moves", "stops")), 1)
     return ", ".join(f"{name} {count[name] / total:.0%}" for name in ("stays", "moves", "stops"))
 
 
 def example_table(shown: Round) -> Table:
-    """A round, job by job."""
+    """Make the table of one round, job by job."""
     table = Table("job", "class", "GPUs", "had, h", "runs", "expert", "learned")
     view, hours = shown.view, float(shown.view.round_s) / 3600
     for job, (expert, learned) in enumerate(zip(shown.fates(shown.expert), shown.fates(shown.learned), strict=True)):
@@ -137,7 +137,7 @@ def example_table(shown: Round) -> Table:
 
 
 def main(args: Args) -> list[Round]:
-    """Print both tables; return the rounds that were looked at."""
+    """Print both tables; return the rounds that were examined."""
     varigym.configure()
     made = load_checkpoint(args.checkpoint)
     _, policy = load_policy(args.checkpoint)
