@@ -65,7 +65,7 @@ def run_es(
     resume: bool = False,
     watch: Callable[[Generation], None] = lambda generation: None,
 ) -> Checkpoint:
-    """Search in folder `out`; with `resume` an interrupted search continues.
+    """Search in folder `out`, which holds the policy so far; with `resume` an interrupted search continues.
 
     It ends with the same weights as an uninterrupted search. `watch` gets every generation. On Ctrl-C the state and
     the policy so far are saved before the interrupt is passed on. Raises `InputError` for an unsuitable folder.

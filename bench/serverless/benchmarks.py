@@ -60,7 +60,7 @@ SWEEPS = (
 SUITES: dict[str, Suite] = {
     "esg": Suite("ESG and its baselines on eight settings", SETTINGS, POLICIES, "esg"),
     "esg-fair": Suite(
-        "the same, the baselines with ESG's safety margin and giving up",
+        "the same, but the baselines also have ESG's safety margin and give_up",
         SETTINGS,
         ("esg", *(f"{name}{FAIR}" for name in PLANNERS)),
         "esg",
@@ -72,7 +72,7 @@ SUITES: dict[str, Suite] = {
         "esg",
     ),
     "esg-sensitivity": Suite(
-        "what does not hang on our choices: one knob of the world at a time",
+        "how results depend on our choices: one knob of the world at a time",
         tuple(dict.fromkeys(name for sweep in SWEEPS for name in sweep.scenarios)),
         ("esg", "esg:later_batch=free", "esg-literal", "infless", "fast-gshare", "orion"),
         "esg",

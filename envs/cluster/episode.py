@@ -150,7 +150,7 @@ def _run_one(bank: Bank, program: Program, data: Any, clairvoyant: bool, slots: 
     if bool(carry.state.broken):
         time_s = int(carry.state.round) * bank.scenarios[index].round_s
         raise InputError(
-            f"{bank.scenarios[index].name}, seed {seed}: the policy's plan before {time_s:,.0f} s is none; "
+            f"{bank.scenarios[index].name}, seed {seed}: the policy's plan before {time_s:,.0f} s is invalid; "
             "a gang must have exactly as many GPUs as its job demands, all of them free"
         )
     return outcome_of(carry.state, len(bank.scenarios[index].jobs), int(carry.rounds))

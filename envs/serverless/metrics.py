@@ -41,7 +41,7 @@ _METRICS: tuple[Metric[Record], ...] = (
         "cost_usd_per_request",
         "USD",
         LOWER,
-        "cost of tasks, borne in equal parts by their batch, of all requests / requests served; empty if none was",
+        "task costs of all requests, shared equally within a batch / requests served; empty if none was",
         _cost_usd_per_request,
     ),
     Metric(
@@ -59,12 +59,12 @@ _METRICS: tuple[Metric[Record], ...] = (
         _latency_quantile(0.99),
     ),
     Metric("served", "share", HIGHER, "requests that finished, late or not", lambda record: _mean(_served(record))),
-    Metric("shed", "share", LOWER, "requests given up by the scheduler", lambda record: _mean(record.requests.shed)),
+    Metric("shed", "share", LOWER, "requests dropped by the scheduler", lambda record: _mean(record.requests.shed)),
     Metric(
         "unfinished",
         "1",
         LOWER,
-        "requests that neither finished nor were shed when the episode was over; misses",
+        "requests neither finished nor shed when the episode ended; they count as misses",
         lambda record: float(record.unfinished),
     ),
     Metric(
@@ -78,7 +78,7 @@ _METRICS: tuple[Metric[Record], ...] = (
         "config_miss_rate",
         "share",
         LOWER,
-        "tasks that ran in another configuration than a static plan wanted / all tasks; 0 for planners that re-plan",
+        "tasks run in another configuration than a static plan's / all tasks; 0 for schedulers that re-plan",
         lambda record: record.misses / max(len(record.tasks.queue), 1),
     ),
     Metric(

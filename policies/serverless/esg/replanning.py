@@ -150,7 +150,7 @@ def _columns(esg: Esg, tables: PlatformTables, shares: list[SloShares], allowed:
 
 
 def _few_shapes(table: Ints, more: int, rest: int) -> Ints:
-    """Round up M of a table [Q, B, M (+ `more`), ...], because each shape needs a program of its own."""
+    """Round up M of a table [Q, B, M (+ `more`), ...], because each shape needs its own program."""
     steps = table.shape[2] - more
     room = -(-steps // STEPS) * STEPS - steps
     return np.pad(table, [(0, 0), (0, 0), (0, room), *[(0, 0)] * (table.ndim - 3)], constant_values=rest)
