@@ -9,8 +9,8 @@ from typing import Any
 from ..scenarios.catalog import find_source
 from ..scenarios.cluster.scenario import Compat
 from ..scenarios.cluster.source import ClusterFiles, ClusterPlatform
+from ..scenarios.cluster.traces.formats import DurationUnit
 from ..scenarios.cluster.traces.models import MODELS, read_models
-from ..scenarios.cluster.traces.sia import DurationUnit
 from ..scenarios.cluster.variability.quantiles import CLASSES
 from ..scenarios.errors import InputError, unknown_name
 
@@ -61,6 +61,9 @@ class FileArgs:
     tracked: str = ""
     """Jobs that count, as FIRST-LAST positions in arrival order, from 0. Default: all."""
 
+    format: str = ""
+    """Format of the trace, by name (see varigym list). Default: the one that recognises the file."""
+
     def trace(self, path: Path, platform: PlatformArgs) -> ClusterFiles:
         """Make the source of one trace file."""
         return ClusterFiles(
@@ -71,6 +74,7 @@ class FileArgs:
             models=read_models(self.models) if self.models else MODELS,
             duration_unit=self.duration_unit,
             tracked=self._tracked(),
+            format=self.format,
         )
 
     @property

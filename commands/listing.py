@@ -12,6 +12,7 @@ from ..bench.report.fitted import FittedTable
 from ..bench.report.terminal import console
 from ..scenarios.catalog import SCENARIOS, find_source, knobs
 from ..scenarios.seeds import HELD_OUT, TRAIN, VALIDATION
+from .learners import LEARNERS
 from .plugins import PluginOption
 
 PROSE = ("about", "knobs and defaults", "rule and source", "definition", "use")
@@ -20,7 +21,7 @@ PROSE = ("about", "knobs and defaults", "rule and source", "definition", "use")
 
 def show_catalogs(to: Console) -> None:
     """Print every catalog."""
-    for table in (_scenarios(), *_policies(), *_metrics(), _suites(), _seeds()):
+    for table in (_scenarios(), *_policies(), *_metrics(), _suites(), _learners(), _seeds()):
         to.print(table)
     to.print("Policies are ORDER+PLACEMENT[+sticky][+backfill]: sticky gangs keep their GPUs unless a job ahead needs")
     to.print(
@@ -67,6 +68,13 @@ def _suites() -> Table:
     table = _table("Suites of varigym bench", "name", "about", "scenarios", "policies")
     for name, suite in SUITES.items():
         table.add_row(name, suite.about, str(len(suite.scenarios)), str(len(suite.policies)))
+    return table
+
+
+def _learners() -> Table:
+    table = _table("Learners of varigym train", "name", "about")
+    for learner in LEARNERS.values():
+        table.add_row(learner.name, learner.about)
     return table
 
 

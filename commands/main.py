@@ -20,12 +20,13 @@ from .bench import Bench
 from .evaluate import Evaluate
 from .folder_run import FolderRun
 from .imitate import Imitate
+from .learners import learner_of
 from .listing import List
 from .perf import Perf
 from .plugins import load_plugin, plugin_of
 from .simulate import Simulate
 from .train_es import TrainEs
-from .train_ppo import TrainPpo, algorithm
+from .train_ppo import TrainPpo
 
 REFUSED = 2
 
@@ -35,7 +36,7 @@ Command = List | Simulate | Bench | Perf | Imitate | TrainEs | TrainPpo | Evalua
 def _commands(words: Sequence[str]) -> Any:
     """Return all commands by name; the options of `train` depend on its algorithm."""
     kinds: dict[str, Any] = {"list": List, "simulate": Simulate, "bench": Bench, "perf": Perf}
-    kinds |= {"imitate": Imitate, "train": algorithm(words), "evaluate": Evaluate}
+    kinds |= {"imitate": Imitate, "train": learner_of(words) if "train" in words else TrainEs, "evaluate": Evaluate}
     return Union[tuple(Annotated[kind, subcommand(name)] for name, kind in kinds.items())]  # noqa: UP007
 
 
@@ -45,10 +46,11 @@ def read_command(argv: Sequence[str] | None) -> Command:
     words = sys.argv[1:] if argv is None else argv
     try:
         load_plugin(plugin_of(words))
+        commands = _commands(words)
     except InputError as error:
         sys.exit(_refuse(error))
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff, tyro.conf.EnumChoicesFromValues)
-    return tyro.cli(_commands(words), prog="varigym", description=__doc__, args=words, config=config)
+    return tyro.cli(commands, prog="varigym", description=__doc__, args=words, config=config)
 
 
 def run_command(command: Command) -> int:

@@ -20,6 +20,10 @@ PluginOption = Annotated[
 ]
 
 
+_LOADED: set[Path] = set()
+"""Files that this process has imported; a second import would add their entries twice."""
+
+
 def plugin_of(words: Sequence[str]) -> Path | None:
     """The file that the words of a command name; it is imported before they are read, since it may add choices."""
     after = dict(pairwise(words))
@@ -30,7 +34,7 @@ def plugin_of(words: Sequence[str]) -> Path | None:
 
 def load_plugin(path: Path | None) -> None:
     """Import the file, if one is given. Raises `InputError` for any error in it."""
-    if path is None:
+    if path is None or path.resolve() in _LOADED:
         return
     if not os.path.exists(path):  # unlike Path.exists, False for impossible paths
         raise InputError(f"{path}: no such file{_hint(path)}")
@@ -44,6 +48,7 @@ def load_plugin(path: Path | None) -> None:
         raise
     except Exception as error:  # a user's file may raise anything
         raise InputError(f"{path}: {type(error).__name__}: {error}") from None
+    _LOADED.add(path.resolve())
 
 
 def _hint(path: Path) -> str:

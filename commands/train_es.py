@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.progress import TimeRemainingColumn
@@ -68,7 +68,7 @@ class TrainEs(FolderRun):
     scenarios: ScenariosOption = None
     teacher: str = ""
     """Expert to begin with and to improve on. Default: gittins+pal+backfill, or esg."""
-    algo: Literal["es", "ppo"] = "es"
+    algo: str = "es"
     """Recipe; the options below are those of es (see train --algo ppo --help for the others)."""
     init: Path | None = None
     """Checkpoint folder to begin from instead of the expert as it is."""

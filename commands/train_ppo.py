@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich.progress import TimeRemainingColumn
 
@@ -23,7 +21,6 @@ from ..scenarios.seeds import VALIDATION
 from .folder_run import USUAL_SCENARIO, FolderRun, require_learn
 from .named import ScenarioOption, Word, one_scenario
 from .plugins import PluginOption
-from .train_es import TrainEs
 
 if TYPE_CHECKING:
     from ..agents.task import LearningTask
@@ -51,7 +48,7 @@ class TrainPpo(FolderRun):
     scenario: ScenarioOption = ""
     teacher: str = ""
     """Expert that rewards are measured by, and the window's order. Default: gittins+pal+backfill, or esg."""
-    algo: Literal["es", "ppo"] = "ppo"
+    algo: str = "ppo"
     """Recipe; the options below are those of ppo."""
     init: Path | None = None
     """Checkpoint folder of imitate or train --algo ppo to begin from, in an environment of its options."""
@@ -82,12 +79,6 @@ class TrainPpo(FolderRun):
             run_ppo(task, options, self.out, self.resume, init, report)
         note(f"wrote {self.out}")
         compare_on_validation(task, self.out, PPO_VALIDATION)
-
-
-def algorithm(words: Sequence[str]) -> type[TrainEs | TrainPpo]:
-    """Whose options `train` has: those of `--algo`."""
-    after = dict(pairwise(words))
-    return TrainPpo if after.get("--algo") == "ppo" or "--algo=ppo" in words else TrainEs
 
 
 def learning_task(

@@ -84,6 +84,14 @@ def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
     return [Row(path, line, dict(zip(header, cells, strict=True))) for line, cells in body]
 
 
+def first_line(path: Path) -> str:
+    """Return the first line of a text file, without its line break; empty for a file that cannot be read as text."""
+    try:
+        return next(iter(_text(path).splitlines()), "")
+    except InputError:
+        return ""
+
+
 def refuse_duplicates(
     rows: Iterable[Row], columns: Sequence[str], key_of: Callable[[Row], tuple[object, ...]] | None = None
 ) -> None:

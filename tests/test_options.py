@@ -20,8 +20,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from tyro.conf import Positional
+from varigym.commands.learners import learner_of
 from varigym.commands.main import Command
-from varigym.commands.train_ppo import algorithm
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = {kind.__name__: kind for kind in get_args(Command)}
@@ -134,5 +134,5 @@ def _shown() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "line"), _shown())
 def test_pages_show_options_that_the_command_has(page: str, line: str) -> None:
     _, command, *words = shlex.split(line, comments=True)
-    kind = algorithm(words).__name__ if command == "train" else command.title()
+    kind = learner_of(words).__name__ if command == "train" else command.title()
     assert [word for word in words if word.startswith("--") and word not in names(kind)] == []

@@ -17,6 +17,7 @@ from ...policies.information import Information
 from ...scenarios.cluster.catalog import WORLD
 from ...scenarios.cluster.scenario import ClusterScenario
 from ...scenarios.cluster.source import ClusterFiles, Source
+from ...scenarios.cluster.traces.formats import TRACE_FORMATS
 from ...scenarios.cluster.traces.sia import STREAM_PER_H
 from ..grid.layout import Listing
 from ..report.outputs import as_csv
@@ -66,11 +67,13 @@ class ClusterBench:
             (_marked(order.name, order.information), order.information, order.source) for order in ORDERS.values()
         )
         placements = tuple((p.name, "PM bins" if p.class_first else "free GPUs", p.source) for p in PLACEMENTS.values())
+        formats = tuple((entry.name, entry.about) for entry in TRACE_FORMATS.values())
         columns = ("name", "information", "rule and source")
         return [
             Listing("Orders of a cluster: who is next", columns, orders),
             Listing("Placements of a cluster: on which GPUs", columns, placements),
             Listing("Aliases of a cluster's policies", ("name", "policy"), tuple(ALIASES.items())),
+            Listing("Formats of a cluster's traces", ("name", "about"), formats),
         ]
 
     def knows_policy(self, name: str) -> bool:

@@ -13,9 +13,10 @@ from ..errors import InputError, unknown_name
 from ..seeds import rng_of
 from ..types import Floats
 from .scenario import ClusterScenario, Compat, Jobs, as_compat, with_tracked
+from .traces.formats import TRACE_FORMATS, DurationUnit, TraceUse, find_format
 from .traces.models import MODELS, Model
 from .traces.pm_table import read_pm_runs, read_pm_table
-from .traces.sia import DurationUnit, read_sia, wrap_around
+from .traces.sia import wrap_around
 from .variability.bins import room_for_bins
 from .variability.quantiles import CLASSES, Kind
 from .variability.scores import Variability, draw_scores, profile
@@ -132,11 +133,15 @@ class ClusterFiles:
     """First and last position, in arrival order, of the jobs that count; default: all of the trace."""
     stream_jobs: int = STREAM_JOBS
     """Jobs streamed behind the trace under `artifact`."""
+    format: str = ""
+    """Name of the trace's format; default: the one that recognises the file."""
     remarks: list[str] = field(default_factory=list, compare=False)
     """What the user should know of the files; filled by `build`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trace", _path("trace", self.trace))
+        if self.format:
+            TRACE_FORMATS.find(self.format)
         if not isinstance(self.platform, ClusterPlatform):
             raise InputError(f"platform = {self.platform!r}; legal: ClusterPlatform(...)")
         if self.pm_scores is not None:
@@ -166,7 +171,8 @@ class ClusterFiles:
         compat, gpus = self.platform.compat, self.platform.gpus
         classes, truth, bins = self._scores(seed)
         default = DurationUnit.ITERATIONS if compat is Compat.ARTIFACT else DurationUnit.SECONDS
-        jobs, remarks = read_sia(self.trace, self.models, self.duration_unit or default, gpus, classes)
+        use = TraceUse(self.models, self.duration_unit or default, gpus, classes)
+        jobs, remarks = find_format(self.trace, self.format).read(self.trace, use)
         self._remark(remarks)
         scenario = assemble(self.name, self.platform, jobs, classes, truth, bins)
         if self.tracked:

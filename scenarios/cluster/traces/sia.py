@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,8 @@ import numpy as np
 from ...csv_table import read_rows, refuse_duplicates
 from ...errors import InputError
 from ..scenario import Jobs, make_jobs
-from ..variability.quantiles import CLASSES
-from .models import Model, find_model
+from .formats import USUAL, DurationUnit, TraceFormat, TraceUse, add_trace_format
+from .models import find_model
 
 COLUMNS = ("job_id", "num_gpus", "submit_time", "duration", "model")
 STREAM_SEED = 1
@@ -22,36 +20,32 @@ STREAM_PER_H = 2.0
 """The artifact's endless stream behind the trace: seed and arrivals per hour, whatever the user's seed."""
 
 
-class DurationUnit(StrEnum):
-    """What the column `duration` counts."""
-
-    SECONDS = "seconds"
-    ITERATIONS = "iterations"
+def is_sia(header: str) -> bool:
+    """Whether the first line of a file names the columns of this format."""
+    return set(COLUMNS) <= {name.strip() for name in header.split(",")}
 
 
-def read_sia(
-    path: Path, models: Mapping[str, Model], unit: DurationUnit, gpus: int, classes: tuple[str, ...] = CLASSES
-) -> tuple[Jobs, list[str]]:
+def read_sia(path: Path, use: TraceUse) -> tuple[Jobs, list[str]]:
     """Jobs of a trace, all tracked, and remarks for the user (unsorted arrivals are sorted, and said).
 
-    Raises `InputError` for anything that is not a job which a cluster of `gpus` GPUs with `classes` can run.
+    Raises `InputError` for anything that is not a job which a cluster of `use.gpus` GPUs with `use.classes` can run.
     """
     rows = read_rows(path, COLUMNS)
     refuse_duplicates(rows, ["job_id"])
-    known = [find_model(row, models) for row in rows]
+    known = [find_model(row, use.models) for row in rows]
     for row, model in zip(rows, known, strict=True):
-        if model.app_class not in classes:
-            raise row.error("model", f"a model of class {', '.join(classes)} (this one is {model.app_class})")
-    by_time = unit is DurationUnit.SECONDS
+        if model.app_class not in use.classes:
+            raise row.error("model", f"a model of class {', '.join(use.classes)} (this one is {model.app_class})")
+    by_time = use.unit is DurationUnit.SECONDS
     arrival_s = np.array([row.number("submit_time", 0) for row in rows])
     duration = np.array([row.number("duration", 0, above=True) for row in rows])
     jobs = make_jobs(
         job_id=np.array([row.text("job_id") for row in rows]),
         arrival_s=arrival_s,
-        demand=np.array([row.whole("num_gpus", 1, gpus) for row in rows], np.int32),
+        demand=np.array([row.whole("num_gpus", 1, use.gpus) for row in rows], np.int32),
         iterations=duration,
         iter_s=np.array([1.0 if by_time else model.iter_s for model in known]),
-        app_class=np.array([classes.index(model.app_class) for model in known], np.int32),
+        app_class=np.array([use.classes.index(model.app_class) for model in known], np.int32),
     )
     late = np.flatnonzero(np.diff(arrival_s) < 0) + 1
     remarks = []
@@ -83,3 +77,6 @@ def wrap_around(jobs: Jobs, extra: int) -> Jobs:
         app_class=np.concatenate([jobs.app_class, jobs.app_class[copy]]),
         tracked=np.concatenate([jobs.tracked, np.zeros(extra, bool)]),
     )
+
+
+add_trace_format(TraceFormat(USUAL, f"CSV of Sia and PAL: {', '.join(COLUMNS)}[, batch_size]", is_sia, read_sia))

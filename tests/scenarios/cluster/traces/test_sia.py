@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from varigym.scenarios.cluster.scenario import Jobs, make_jobs
+from varigym.scenarios.cluster.traces.formats import DurationUnit, TraceUse
 from varigym.scenarios.cluster.traces.models import MODELS
-from varigym.scenarios.cluster.traces.sia import DurationUnit, read_sia, wrap_around
+from varigym.scenarios.cluster.traces.sia import read_sia, wrap_around
 from varigym.scenarios.errors import InputError
 
 WriteFile = Callable[[str | bytes], Path]
@@ -18,7 +19,7 @@ GOOD = f"{HEADER}\n{FIRST}\nb,1,30.5,200,vgg19\n"
 
 
 def read(path: Path, unit: DurationUnit = DurationUnit.SECONDS, gpus: int = 64) -> tuple[Jobs, list[str]]:
-    return read_sia(path, MODELS, unit, gpus)
+    return read_sia(path, TraceUse(MODELS, unit, gpus))
 
 
 def test_every_column_is_read(write: WriteFile) -> None:
@@ -122,11 +123,11 @@ def test_an_unknown_model_is_refused_with_the_closest_names_and_the_way_out(writ
 def test_a_model_of_a_class_without_scores_is_refused(write: WriteFile) -> None:
     path = write(GOOD)
     with pytest.raises(InputError, match=r"line 3: model = 'vgg19'; legal: a model of class A, B \(this one is C\)"):
-        read_sia(path, MODELS, DurationUnit.SECONDS, 64, ("A", "B"))
+        read_sia(path, TraceUse(MODELS, DurationUnit.SECONDS, 64, ("A", "B")))
 
 
 def test_classes_are_numbered_as_the_table_of_scores_has_them(write: WriteFile) -> None:
-    jobs, _ = read_sia(write(GOOD), MODELS, DurationUnit.SECONDS, 64, ("A", "C"))
+    jobs, _ = read_sia(write(GOOD), TraceUse(MODELS, DurationUnit.SECONDS, 64, ("A", "C")))
     assert jobs.app_class.tolist() == [0, 1]
 
 
