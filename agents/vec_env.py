@@ -90,7 +90,7 @@ class SchedulingVecEnv(VecEnv):
         return observation, reward.astype(np.float32), done, infos
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute of the batch, once per lane."""

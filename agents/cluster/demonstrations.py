@@ -88,7 +88,7 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Next:
-    """The next action towards the plan `owner` [N, P], its scores, and whether it is exact."""
+    """Finds the next action towards the plan `owner` [N, P], its scores, and whether it is exact."""
 
     class_first: bool
     sticky: bool

@@ -91,7 +91,7 @@ class EsgObjective:
     expert: Esg
     hidden: int = HIDDEN
     validation_worlds: int = 4
-    """Of every setting."""
+    """Number of validation worlds per setting."""
     windows: Windows = Windows()
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ GRID = tuple(
     for placement in ("pal", "pm-first", "packed")
     for habit in ("", "+sticky")
 )
-"""Policies whose joint compilation is timed."""
+"""Policies whose total compilation time is measured."""
 TIMED = "fifo+pal"
 BASE = "las-2d+pal+backfill"
 """Base policy of the timed environment."""

@@ -68,10 +68,10 @@ def one_node(level: jax.Array, worst: jax.Array, bottlenecks: jax.Array, free: j
 
 
 def pal(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Array) -> jax.Array:
-    """PAL: walk the L x V matrix by (bin x penalty) and take the first cell that holds the gang (Jain et al., SC 2024).
+    """Return PAL's gang, of the first cell by (bin x penalty) in the L x V matrix that fits (Jain et al., SC 2024).
 
-    The walk needs no loop: the first `within` cell that fits is the lowest node bottleneck, the first
-    `across` cell is PM-First's bottleneck, and two static ranks say which comes first.
+    No loop is needed: the first `within` cell that fits has the lowest node bottleneck, the first `across` cell has
+    PM-First's bottleneck, and two static ranks say which of them comes first.
     """
     level, bins = profile.level[app_class], profile.value.shape[1]
     spread, worst_across = fastest_bins(level, bins, free, n)
@@ -88,7 +88,7 @@ def pal(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Array) -
 
 
 def pm_first(profile: Profile, app_class: jax.Array, free: jax.Array, n: jax.Array) -> jax.Array:
-    """PM-First: the fastest free GPUs, wherever they are."""
+    """Return PM-First's gang: the fastest free GPUs, on any nodes."""
     return fastest_bins(profile.level[app_class], profile.value.shape[1], free, n)[0]
 
 

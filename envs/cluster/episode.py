@@ -1,4 +1,4 @@
-"""Whole episodes under a policy: one XLA program per shape and policy program."""
+"""Runs whole episodes under a policy; there is one XLA program per shape and policy program."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Record:
     gpus: int
     round_s: float
     last_round: int
-    """Round of the last tracked finish, or of the truncation."""
+    """Round of the last tracked finish, or of the truncation if that came first."""
     rounds: int
     """Planning rounds executed."""
     busy_gpu_rounds: int

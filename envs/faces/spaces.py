@@ -104,7 +104,7 @@ def warn_of_illegal(kind: Kind, lane: str = "") -> None:
 
 
 def refuse_illegal(kind: Kind, number: int, mask: NDArray[np.bool_], lane: str = "") -> None:
-    """Raises `InputError` for an action that the mask [actions] does not allow."""
+    """Raise `InputError` for an action that the mask [actions] does not allow."""
     actions = len(mask)
     if not 0 <= number < actions:
         raise InputError(f"{lane}action = {number}; legal: 0 to {actions - 1}, where the mask is 1")

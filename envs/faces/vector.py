@@ -1,6 +1,6 @@
-"""Many episodes at once, natively batched: one device call per step, Gymnasium's vector interface.
+"""Many episodes at once, natively batched, behind Gymnasium's vector interface: one device call per step.
 
-Lane i behaves as a `SchedulingEnv` that was seeded with `seed + i`: the same worlds, observations and rewards.
+Lane i behaves like a `SchedulingEnv` that was seeded with `seed + i`: it has the same worlds, observations and rewards.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One lane: an episode of a process, stepped by one small device call per action."""
+"""A single lane: one episode of a process, stepped by one small device call per action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole episodes under a scheduler: one XLA program per shape and scheduler program."""
+"""Runs whole episodes under a scheduler; there is one XLA program per shape and scheduler program."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 NOBODY = -1
-"""Fills the members of a batch that is not full."""
+"""Pads the members of a batch that is not full."""
 _START, _END, _BILLED, _COLD, _ROW = range(5)
 """Columns of the log; the task row begins at the last one."""
 

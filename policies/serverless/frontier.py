@@ -31,7 +31,7 @@ class SuffixTables:
     """Step functions of all queues. Q queues, X configurations, B levels, M steps at most, K costs.
 
     With `left` = T* - time[q, x] and `at` = the number of entries of step_time[q, level[x]] that are <= left, the paths
-    of queue q that begin with x cost cost[q, x] + step_cost[q, level[x], at]; `NO_PATH` or more means there is none.
+    of queue q that begin with x cost cost[q, x] + step_cost[q, level[x], at]; `NO_PATH` or more means no path.
     """
 
     time: Ints

@@ -26,7 +26,7 @@ LOCALITY_PENALTY = 1.7
 """Default of PAL's public simulator, equal for all classes; the paper's table per class is not public."""
 MOST_GPUS = 16_384
 STREAM_JOBS = 640
-"""Jobs streamed behind a trace under `artifact`, at first; doubled where an episode outlasts them."""
+"""Jobs that are streamed after a trace under `artifact`; their number doubles if an episode outlasts them."""
 
 _JOBS, _SCORES, _REDRAWN, _PROFILE = range(4)
 
@@ -93,7 +93,7 @@ class ClusterSynthetic:
 
     @property
     def bins(self) -> int:
-        """Room for bins that every seed's worlds are given."""
+        """Room for bins in the worlds of every seed."""
         return room_for_bins(self.platform.gpus, self.platform.compat)
 
     def build(self, seed: int) -> ClusterScenario:

@@ -14,7 +14,7 @@ from .variability.quantiles import CLASSES
 from .workloads import Tiny
 
 PM_SCORE = ((1.0, 1.5, 1.0, 1.0), (1.0, 1.2, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0))
-"""GPU 1 is slow for class A, and a little for class B [C, G]."""
+"""PM scores [C, G]: GPU 1 is slow for class A, and slightly slow for class B."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Requests:
     """Requests of workflows, sorted by arrival, ties in the order given. R requests, S stages."""
 
     arrival_ms: Floats
-    """[R]"""
+    """Arrival time of each request [R]."""
     workflow: Ints
     """Index of each request's workflow [R]."""
     counted: Bools

@@ -101,7 +101,7 @@ class ServerlessScenario:
     prewarm: bool = True
     """The start of a task orders a container of each next function on its invoker, if there is none."""
     bill_cold: bool = False
-    """Whether cold starts are billed."""
+    """Whether cold starts are billed too."""
     overhead_ms: float = 0.0
     """Time of the controller per visit to a queue."""
     scan: Scan = Scan.ROUND_ROBIN

@@ -90,7 +90,7 @@ class ServerlessPlatform:
     prewarm: bool = True
     """Order containers of the next functions whenever a task starts."""
     bill_cold: bool = False
-    """Bill cold starts too."""
+    """Whether cold starts are billed too."""
     overhead_ms: float = 0.0
     """Time of the controller per visit to a queue."""
     transfer: str = "fast"

@@ -23,7 +23,7 @@ WORLDS = {
 WORKFLOW = "expanded-image-classification"
 """The workflow whose first stages form the group."""
 STAGES, PATHS = {"S100": (1, 2, 3, 4, 5), "S256": (1, 2, 3)}, (1, 5)
-"""Longest groups: one more stage of S256 takes 10 s, two take minutes."""
+"""Group sizes to search; with S256 one more stage takes 10 s, and two more take minutes."""
 ALL_STAGES = (1, 2, 3, 4, 5)
 LENGTH = 16
 """Number of waiting jobs."""

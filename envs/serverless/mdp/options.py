@@ -34,7 +34,7 @@ class ServerlessOptions:
     reward_scale: float = 1.0
     """Rewards are divided by this."""
     log: bool = False
-    """Keep every task, so that `record()` has requests and tasks; makes steps slower."""
+    """Keep a log of all tasks, so that `record()` has requests and tasks; it makes steps slower."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "illegal_action", as_member("illegal_action", self.illegal_action, IllegalAction))

@@ -27,7 +27,7 @@ class Trials:
     def __init__(self, problem: PlanProblem, runs: int, rng: np.random.Generator) -> None:
         self.problem, self._runs, self._rng = problem, runs, rng
         self.levels: Levels = np.zeros((0, 3 * problem.stages), np.int64)
-        """[N, D]"""
+        """Measured points [N, D]."""
         self.cost = np.zeros(0)
         """Cost of a request, in cost units [N]."""
         self.latency = np.zeros(0)
