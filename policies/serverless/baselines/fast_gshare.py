@@ -33,7 +33,7 @@ class GShareData:
     batch: jax.Array  # [X] int32
     vgpu: jax.Array  # [X] int32
     own: jax.Array  # [X] bool, has the fixed vCPUs
-    quota: jax.Array  # [Q] float32 share of the workflow's SLO, less the margin
+    quota: jax.Array  # [Q] float32 share of the workflow's SLO, times the margin
     remaining: jax.Array  # [Q] int32
     cheap: jax.Array  # [Q, X] int32
     gives_up: jax.Array  # [] bool

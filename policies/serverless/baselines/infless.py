@@ -40,7 +40,7 @@ class InflessData:
     whole_vgpu: jax.Array  # [I] int32
     price: jax.Array  # [2] float32 weight of a vCPU and of a vGPU
     begins: jax.Array  # [Q] float32 share of the SLO before the stage
-    quota: jax.Array  # [Q] float32 share of the stage, less the margin
+    quota: jax.Array  # [Q] float32 share of the stage, times the margin
     remaining: jax.Array  # [Q] int32
     cheap: jax.Array  # [Q, X] int32
     half: jax.Array  # [] bool
