@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 
 from ..bench.grid.experiment import Grid, usual_baseline
 from ..bench.grid.suite import SEEDS, Suite
-from ..bench.grid.world_kinds import SUITES, find_policy_of, kind_of_world
+from ..bench.grid.world_kinds import KINDS, SUITES, find_policy_of, kind_of, kind_of_world
 from ..bench.report.html import write_report
 from ..bench.report.tables import show_results
 from ..bench.report.terminal import console
@@ -20,6 +20,8 @@ from .arguments import FileArgs, PlatformArgs
 from .grid_run import run_shown
 from .named import PoliciesOption, ScenariosOption, TracesOption, items, scenarios_of, suite_or_scenarios
 from .plugins import PluginOption
+
+USUAL_WORLD = "cluster"
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,14 @@ class Bench:
     def run(self) -> None:
         """Run the grid and print its tables."""
         name, named = suite_or_scenarios(self.words)
-        suite, named = SUITES[name], scenarios_of(named, self.scenarios)
+        named = scenarios_of(named, self.scenarios)
+        suite = SUITES[name] if name else self._usual_suite(named)
         grid = self._grid(suite, named)
         results = run_shown(grid, self.out)
         sweeps = () if named or self.traces or self.platform.given else suite.sweeps
         show_results(results, console(), sweeps)
         if self.out:
-            title = "varigym bench" if named and self.policies else f"varigym bench {name}"
+            title = " ".join(["varigym bench", *([name] if name else named)])
             write_report(self.out / "report.html", results, title, sweeps)
             console().print(f"rows: {self.out / 'rows.csv'}, report: {self.out / 'report.html'}", markup=False)
 
@@ -71,6 +74,11 @@ class Bench:
         if self.baseline:
             grid.check_baseline()
         return grid
+
+    def _usual_suite(self, named: list[str]) -> Suite:
+        """Return the first suite of the named scenarios' kind of world; its policies are run unless others are."""
+        kind = kind_of(self.platform.apply(named[0])) if named else KINDS[USUAL_WORLD]
+        return next(iter(kind.suites.values()))
 
     def _sources(self, suite: Suite, named: list[str]) -> list[Any]:
         """Return the sources: scenarios, then traces."""

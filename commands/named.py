@@ -15,7 +15,6 @@ from ..scenarios.knobs import base_name
 from .arguments import split
 
 SAME = "The same as an option; give one of the two."
-USUAL_SUITE = "quick"
 
 Word = Annotated[Positional[str], arg(metavar="[SCENARIO]")]
 """The one scenario of a command, as NAME[:KNOB=VALUE...]."""
@@ -60,7 +59,7 @@ def is_scenario(word: str) -> bool:
 
 
 def suite_or_scenarios(words: Sequence[str]) -> tuple[str, list[str]]:
-    """The suite that words name, or the usual one and the scenarios that they name. Raises `InputError`."""
+    """Return (the suite that words name, empty for none; the scenarios that they name). Raises `InputError`."""
     names = split_all(words)
     for name in names:
         if name not in SUITES and not is_scenario(name):
@@ -68,4 +67,4 @@ def suite_or_scenarios(words: Sequence[str]) -> tuple[str, list[str]]:
     suites = [name for name in names if name in SUITES]
     if suites and len(names) > 1:
         raise InputError(f"'{' '.join(names)}' with the suite '{suites[0]}'; legal: one suite, or scenarios alone")
-    return (suites[0], []) if suites else (USUAL_SUITE, names)
+    return (suites[0], []) if suites else ("", names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os.path
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -38,12 +39,14 @@ def load_plugin(path: Path | None) -> None:
         return
     if not os.path.exists(path):  # unlike Path.exists, False for impossible paths
         raise InputError(f"{path}: no such file{_hint(path)}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = f"varigym_plugin_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise InputError(f"{path}: not a Python file")
     add_plugin(path.name, path.read_bytes())
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)  # dataclasses look their module up by its name
     try:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(module)
     except InputError:
         raise
     except Exception as error:  # a user's file may raise anything

@@ -18,6 +18,7 @@ LAYOUT = Layout(
     compared=(Ratio(f"{HEADLINE} ratio [95 %]", HEADLINE),),
     summary="Geometric mean",
     along_knobs=(Ratio(f"ratio of {HEADLINE} to {{baseline}} [95 %]", HEADLINE),),
+    known=tuple(METRICS),
     judged=(Ratio(f"{HEADLINE} over {{expert}}'s\n[95 %]", HEADLINE, 4),),
     legend=f"ratio: {HEADLINE} over {{baseline}}'s, paired by seed, geometric mean; below 1 is better",
 )

@@ -25,6 +25,8 @@ class Layout:
     """A table each where one knob is varied."""
     judged: tuple[Compared, ...]
     """What learners are judged by; `{expert}` stands for the name of an expert."""
+    known: tuple[str, ...]
+    """Metrics that were considered; those that are added later get columns of their own."""
     overview: tuple[Column, ...] = ()
     """A table each with a row per scenario and a column per policy."""
     legend: str = ""

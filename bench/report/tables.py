@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...policies.information import Information
-from ..grid.columns import Column
+from ..grid.columns import Column, Plain
 from ..grid.experiment import Results
 from ..grid.suite import Sweep
 from ..grid.world_kinds import kind_of_record
@@ -59,8 +59,9 @@ def scenario_tables(results: Results, scenario: str, wide: bool) -> list[Table]:
     """Every policy on one scenario; two tables if not `wide`."""
     grid, layout = results.grid, results.grid.kind.layout
     title = f"{scenario}, {len(grid.seeds)} seed{'s' * (len(grid.seeds) > 1)}"
-    head, rest = layout.columns[: layout.headline], layout.columns[layout.headline :]
-    parts = [layout.columns] if wide else [head, rest]
+    added = [Plain(name, name) for name in grid.kind.metrics if name not in layout.known]
+    head, rest = layout.columns[: layout.headline], (*layout.columns[layout.headline :], *added)
+    parts = [(*head, *rest)] if wide else [head, rest]
     tables: list[Table] = []
     for columns in parts:
         table = FittedTable(title, light=True, elsewhere=REPORT)

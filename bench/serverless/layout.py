@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...envs.serverless.metrics import METRICS
 from ..grid.columns import Difference, Mean, Ratio
 from ..grid.layout import Layout
 
@@ -29,6 +30,7 @@ LAYOUT = Layout(
         Mean("hit rate, % [95 %]", HIT, 1, 100, bounds=True),
         Ratio(f"{COST} over {{baseline}}'s [95 %]", COST),
     ),
+    known=tuple(METRICS),
     judged=(
         Difference("hit rate less {expert}'s,\npoints [95 %]", HIT, 2, 100),
         Ratio("cost per request over\n{expert}'s [95 %]", COST, 4),

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 import varigym
-from gymnasium.utils.env_checker import check_env
+from contracts import check_checkers, check_loop
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import TimeLimit
 from serverless_small import MADE, same
@@ -42,31 +42,12 @@ def test_every_registered_id_is_tried() -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_checkers_pass_with_default_options(name: str) -> None:
-    checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", IllegalActionWarning)
-        check_env(gymnasium.make(name, render_mode="ansi", **SMALL[name]).unwrapped, skip_render_check=False)
-        checker.check_env(gymnasium.make(name, **SMALL[name]).unwrapped, warn=True)
+    check_checkers(name, SMALL[name])
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_the_loop_of_every_tutorial(name: str) -> None:
-    """Illegal actions are reported, counted, and said once per environment."""
-    env = gymnasium.make(name, **SMALL[name])
-    env.action_space.seed(0)
-    illegal = 0
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        for seed in (0, 1):
-            env.reset(seed=seed)
-            illegal, over = 0, False
-            while not over:
-                *_, terminated, truncated, info = env.step(env.action_space.sample())
-                illegal, over = illegal + info["illegal"], terminated or truncated
-            assert info["metrics"]["illegal_actions"] == illegal > 0
-    assert [warning.category for warning in said] == [IllegalActionWarning]
-    assert "action_mask" in str(said[0].message)
+    check_loop(name, SMALL[name])
 
 
 @pytest.mark.parametrize("name", IDS)

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import pytest
-from serverless_schedulers import decisions, record_of
-from serverless_steps import is_over, task_log
-from varigym.envs.serverless.bank import Bank, make_bank
+from contracts import check_scheduler
+from serverless_schedulers import decisions
 from varigym.envs.serverless.state import State
 from varigym.policies.serverless.catalog import SCHEDULERS, find_scheduler, knobs
 from varigym.policies.serverless.planning.aquatope import MISSING
@@ -48,40 +46,10 @@ def last(scheduler: Scheduler, scenario: ServerlessScenario, seed: int = 0) -> S
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)
-def test_every_scheduler_serves_a_whole_episode_by_legal_decisions(name: str, tiny: ServerlessScenario) -> None:
-    """`decisions` asserts that each is legal."""
-    scheduler = scheduler_of(name)
-    state = last(scheduler, tiny)
-    assert is_over(state)
-    assert int(state.tally.ended) == len(tiny.requests)
-    assert not bool(state.truncated)
-    record = record_of(scheduler, tiny)
-    assert record.requests.hit.sum() == int(state.tally.hits)
-    assert record.misses <= len(record.tasks.queue)
+def test_every_scheduler_keeps_its_contract(name: str, tiny: ServerlessScenario) -> None:
+    record = check_scheduler(scheduler_of(name), tiny)
     if not name.startswith(("orion", "aquatope")):
         assert record.misses == 0
-
-
-@pytest.mark.parametrize("name", SCHEDULERS)
-def test_every_scheduler_does_the_same_again(name: str, tiny: ServerlessScenario) -> None:
-    runs = [task_log(last(scheduler_of(name), tiny, seed=3)) for _ in range(2)]
-    assert runs[0] == runs[1]
-
-
-@pytest.mark.parametrize("name", SCHEDULERS)
-def test_scores_prefer_only_what_is_legal(name: str, tiny: ServerlessScenario) -> None:
-    scheduler = scheduler_of(name)
-    data = scheduler.bind(bank_of(tiny))
-    for state, view, _ in decisions(scheduler, tiny):
-        if not is_over(state):
-            scores = np.asarray(scheduler.program.scores(data, view))
-            assert scores.shape == (tiny.grid.size,)
-            assert not np.isfinite(scores[~np.asarray(view.legal)]).any()
-            assert not np.isnan(scores).any()
-
-
-def bank_of(scenario: ServerlessScenario) -> Bank:
-    return make_bank([scenario])
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)

@@ -1,0 +1,177 @@
+"""Plug-ins from outside the package add one of everything, which is then found wherever built-in ones are."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gymnasium
+import pytest
+from contracts import (
+    check_batch,
+    check_checkers,
+    check_cluster_policy,
+    check_loop,
+    check_order,
+    check_scenario,
+    check_scheduler,
+    check_trace_format,
+    check_world,
+)
+from gymnasium.vector import AutoresetMode
+from varigym.agents.checkpoints.checkpoint import load_checkpoint
+from varigym.bench.grid import provenance
+from varigym.bench.grid.world_kinds import KINDS, SUITES
+from varigym.cli import main
+from varigym.commands import plugins
+from varigym.commands.learners import LEARNERS
+from varigym.policies.cluster.catalog import ORDERS, PLACEMENTS
+from varigym.policies.serverless.catalog import SCHEDULERS, find_scheduler
+from varigym.scenarios.catalog import SCENARIOS, find_source
+from varigym.scenarios.cluster.traces.formats import TRACE_FORMATS
+from varigym.scenarios.errors import InputError
+
+TOYS = Path(__file__).parent / "toys"
+TRACE = "#pipes: id, arrival_s, gpus, seconds\na|0|2|600\nb|60|1|1200\nc|90|8|300\n"
+WALK = "toy/Walk-v0"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plugged() -> Iterator[None]:
+    """The plug-ins are loaded once, as a command does it, and are gone afterwards."""
+    metrics = [kind.metrics for kind in KINDS.values()]
+    catalogs = [ORDERS, PLACEMENTS, SCHEDULERS, SCENARIOS, TRACE_FORMATS, LEARNERS, SUITES, KINDS, *metrics]
+    before = [dict(catalog) for catalog in catalogs]
+    for path in TOYS.glob("*.py"):
+        plugins.load_plugin(path)
+    yield
+    for catalog, entries in zip(catalogs, before, strict=True):
+        catalog.clear()
+        catalog.update(entries)
+    plugins._LOADED.clear()
+    provenance._PLUGINS.clear()
+    del gymnasium.registry[WALK]
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    return int(end.value.code or 0)
+
+
+def test_a_command_loads_a_plug_in() -> None:
+    words = [sys.executable, "-m", "varigym.cli", "list", "--plugin", str(TOYS / "parts.py")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "first-legal" in done.stdout
+
+
+def test_list_shows_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("list") == 0
+    listed = capsys.readouterr().out
+    names = (
+        "widest",
+        "from-the-last",
+        "first-legal",
+        "toy-16",
+        "pipes",
+        "longest_wait_h",
+        "guess",
+        "walk",
+        "run",
+        "walks",
+    )
+    assert [name for name in names if f" {name} " not in listed] == []
+    assert "patience=0" in listed
+    assert "least=5, spread=10" in listed
+
+
+def test_an_order_and_a_placement(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("widest+packed", "fifo+from-the-last", "widest+from-the-last+sticky+backfill"):
+        check_cluster_policy(name)
+    check_order("widest")
+    assert run("bench", "toy-16", "--policies", "widest+from-the-last,pal,fifo+packed+sticky", "--seeds", "2") == 0
+    shown = capsys.readouterr().out
+    assert "widest+from-the-last" in shown
+    assert "longest_wait_h" in shown.replace("\n", "") or "longest" in shown
+
+
+def test_a_scheduler(capsys: pytest.CaptureFixture[str]) -> None:
+    check_scheduler(find_scheduler("first-legal"), find_source("tiny-serverless").build(0))
+    assert run("bench", "tiny-serverless", "--policies", "first-legal:patience=2,esg", "--seeds", "1") == 0
+    assert "first-legal:patience=2" in capsys.readouterr().out
+
+
+def test_a_scenario_and_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    check_scenario("toy-16")
+    check_world("cluster", "toy-16", ("pal", "tiresias"))
+    assert run("simulate", "toy-16:jobs=5") == 0
+    shown = capsys.readouterr().out
+    assert "5 jobs" in shown
+    assert "longest_wait_h" in shown
+
+
+def test_a_trace_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text(TRACE)
+    check_trace_format("pipes", path)
+    words = ("--nodes", "2", "--jobs-out", str(tmp_path / "jobs.csv"))
+    assert run("simulate", "--trace", str(path), *words) == 0
+    assert [row["job_id"] for row in csv.DictReader((tmp_path / "jobs.csv").read_text().splitlines())] == [
+        "a",
+        "b",
+        "c",
+    ]
+    assert run("simulate", "--trace", str(path), "--format", "sia", *words) == 2
+    assert "line 1: no column job_id, num_gpus" in capsys.readouterr().err.replace("\n", " ")
+    assert run("simulate", "--trace", str(path), "--format", "pipe", *words) == 2
+    assert "unknown trace format 'pipe'; did you mean pipes?" in capsys.readouterr().err
+
+
+def test_a_learner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "guess"
+    assert run("train", "--algo", "guess", "--out", str(folder), "toy-16", "--seed", "3") == 0
+    assert load_checkpoint(folder).training.seeds == (3,)
+    assert run("bench", "toy-16", "--policies", "pal", str(folder), "--seeds", "1") == 0
+    assert "guess@" in capsys.readouterr().out
+    assert run("train", "--algo", "gues", "--out", str(folder)) == 2
+    assert "unknown learner 'gues'; did you mean guess or es?" in capsys.readouterr().err
+
+
+def test_a_third_world(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check_scenario("walk")
+    check_world("walk", "walk:least=7", ("stroll", "run"))
+    assert run("simulate", "walk", "--policy", "run", "--rows-out", str(tmp_path / "rows.csv")) == 0
+    assert (tmp_path / "rows.csv").read_text().startswith("length,steps\n")
+    assert run("bench", "walks", "--seeds", "3", "--out", str(tmp_path / "walks")) == 0
+    shown = capsys.readouterr().out
+    assert "walk:least=20" in shown
+    assert "Geometric mean over 2 scenarios" in shown
+    assert "<h1>varigym bench walks</h1>" in (tmp_path / "walks" / "report.html").read_text()
+    for words, says in (
+        (("bench", "walk", "tiny"), "scenario 'walk' is a walk, 'tiny' is a training cluster"),
+        (
+            ("simulate", "walk", "--policy", "pal"),
+            "'pal' is for a training cluster; legal for a walk: stroll, run",
+        ),
+        (("simulate", "tiny", "--policy", "run"), "policy 'run' is for a walk"),
+        (("train", "walk", "--out", str(tmp_path / "no")), "unknown world that learners know 'walk'"),
+    ):
+        assert run(*words) == 2
+        assert says in capsys.readouterr().err
+
+
+def test_an_environment_of_a_third_world() -> None:
+    check_checkers(WALK, {})
+    check_loop(WALK, {})
+    for mode in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
+        check_batch(WALK, {}, mode)
+
+
+@pytest.mark.parametrize("catalog", [ORDERS, SCHEDULERS, SCENARIOS, LEARNERS, SUITES, KINDS, TRACE_FORMATS])
+@pytest.mark.parametrize("name", ["", "a b", "a+b", "a:b", "a,b", "a=b", "a/b", "a[b", "a\nb"])
+def test_names_with_a_meaning_are_refused(catalog: object, name: str) -> None:
+    with pytest.raises(InputError, match="legal: a name without spaces and without"):
+        catalog.check_new(name)  # type: ignore[attr-defined]
