@@ -1,8 +1,12 @@
-"""Plug-ins from outside the package add one of everything, which is then found wherever built-in ones are."""
+"""Plug-ins from outside the package add one of everything, which is then found wherever built-in ones are.
+
+One of them is what docs/contributing.md shows, the other a third world.
+"""
 
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,18 +38,27 @@ from varigym.scenarios.catalog import SCENARIOS, find_source
 from varigym.scenarios.cluster.traces.formats import TRACE_FORMATS
 from varigym.scenarios.errors import InputError
 
-TOYS = Path(__file__).parent / "toys"
-TRACE = "#pipes: id, arrival_s, gpus, seconds\na|0|2|600\nb|60|1|1200\nc|90|8|300\n"
+TESTS = Path(__file__).parent
+PAGE = TESTS.parent / "docs" / "contributing.md"
+TRACE = "id,submitted,gpus,seconds\na,0,2,600\nb,60,1,1200\nc,90,8,300\n"
 WALK = "toy/Walk-v0"
 
 
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python blocks of the page as one file."""
+    path = tmp_path_factory.mktemp("page") / "shown.py"
+    path.write_text("\n\n".join(re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)))
+    return path
+
+
 @pytest.fixture(scope="module", autouse=True)
-def plugged() -> Iterator[None]:
+def plugged(shown: Path) -> Iterator[None]:
     """The plug-ins are loaded once, as a command does it, and are gone afterwards."""
     metrics = [kind.metrics for kind in KINDS.values()]
     catalogs = [ORDERS, PLACEMENTS, SCHEDULERS, SCENARIOS, TRACE_FORMATS, LEARNERS, SUITES, KINDS, *metrics]
     before = [dict(catalog) for catalog in catalogs]
-    for path in TOYS.glob("*.py"):
+    for path in (shown, TESTS / "toys" / "walk.py"):
         plugins.load_plugin(path)
     yield
     for catalog, entries in zip(catalogs, before, strict=True):
@@ -62,10 +75,10 @@ def run(*words: str) -> int:
     return int(end.value.code or 0)
 
 
-def test_a_command_loads_a_plug_in() -> None:
-    words = [sys.executable, "-m", "varigym.cli", "list", "--plugin", str(TOYS / "parts.py")]
+def test_a_command_loads_a_plug_in(shown: Path) -> None:
+    words = [sys.executable, "-m", "varigym.cli", "list", "--plugin", str(shown)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert "first-legal" in done.stdout
+    assert "largest-batch" in done.stdout
 
 
 def test_list_shows_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,41 +86,41 @@ def test_list_shows_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     listed = capsys.readouterr().out
     names = (
         "widest",
-        "from-the-last",
-        "first-legal",
-        "toy-16",
-        "pipes",
+        "last-free",
+        "largest-batch",
+        "mini-16",
+        "wait",
         "longest_wait_h",
-        "guess",
+        "random-search",
         "walk",
         "run",
         "walks",
     )
     assert [name for name in names if f" {name} " not in listed] == []
-    assert "patience=0" in listed
+    assert "most=8" in listed
     assert "least=5, spread=10" in listed
 
 
 def test_an_order_and_a_placement(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("widest+packed", "fifo+from-the-last", "widest+from-the-last+sticky+backfill"):
+    for name in ("widest+packed", "fifo+last-free", "widest+last-free+sticky+backfill"):
         check_cluster_policy(name)
     check_order("widest")
-    assert run("bench", "toy-16", "--policies", "widest+from-the-last,pal,fifo+packed+sticky", "--seeds", "2") == 0
+    assert run("bench", "mini-16", "--policies", "widest+last-free,pal,fifo+packed+sticky", "--seeds", "2") == 0
     shown = capsys.readouterr().out
-    assert "widest+from-the-last" in shown
+    assert "widest+last-free" in shown
     assert "longest_wait_h" in shown.replace("\n", "") or "longest" in shown
 
 
 def test_a_scheduler(capsys: pytest.CaptureFixture[str]) -> None:
-    check_scheduler(find_scheduler("first-legal"), find_source("tiny-serverless").build(0))
-    assert run("bench", "tiny-serverless", "--policies", "first-legal:patience=2,esg", "--seeds", "1") == 0
-    assert "first-legal:patience=2" in capsys.readouterr().out
+    check_scheduler(find_scheduler("largest-batch"), find_source("tiny-serverless").build(0))
+    assert run("bench", "tiny-serverless", "--policies", "largest-batch:most=4,esg", "--seeds", "1") == 0
+    assert "largest-batch:most=4" in capsys.readouterr().out
 
 
 def test_a_scenario_and_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
-    check_scenario("toy-16")
-    check_world("cluster", "toy-16", ("pal", "tiresias"))
-    assert run("simulate", "toy-16:jobs=5") == 0
+    check_scenario("mini-16")
+    check_world("cluster", "mini-16", ("pal", "tiresias"))
+    assert run("simulate", "mini-16:jobs=5") == 0
     shown = capsys.readouterr().out
     assert "5 jobs" in shown
     assert "longest_wait_h" in shown
@@ -116,7 +129,7 @@ def test_a_scenario_and_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_trace_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "trace.txt"
     path.write_text(TRACE)
-    check_trace_format("pipes", path)
+    check_trace_format("wait", path)
     words = ("--nodes", "2", "--jobs-out", str(tmp_path / "jobs.csv"))
     assert run("simulate", "--trace", str(path), *words) == 0
     assert [row["job_id"] for row in csv.DictReader((tmp_path / "jobs.csv").read_text().splitlines())] == [
@@ -126,18 +139,18 @@ def test_a_trace_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     ]
     assert run("simulate", "--trace", str(path), "--format", "sia", *words) == 2
     assert "line 1: no column job_id, num_gpus" in capsys.readouterr().err.replace("\n", " ")
-    assert run("simulate", "--trace", str(path), "--format", "pipe", *words) == 2
-    assert "unknown trace format 'pipe'; did you mean pipes?" in capsys.readouterr().err
+    assert run("simulate", "--trace", str(path), "--format", "waits", *words) == 2
+    assert "unknown trace format 'waits'; did you mean wait?" in capsys.readouterr().err
 
 
 def test_a_learner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "guess"
-    assert run("train", "--algo", "guess", "--out", str(folder), "toy-16", "--seed", "3") == 0
-    assert load_checkpoint(folder).training.seeds == (3,)
-    assert run("bench", "toy-16", "--policies", "pal", str(folder), "--seeds", "1") == 0
-    assert "guess@" in capsys.readouterr().out
-    assert run("train", "--algo", "gues", "--out", str(folder)) == 2
-    assert "unknown learner 'gues'; did you mean guess or es?" in capsys.readouterr().err
+    folder = tmp_path / "found"
+    assert run("train", "--algo", "random-search", "--tries", "2", "--out", str(folder), "mini-16") == 0
+    assert load_checkpoint(folder).training.recipe == "random-search"
+    assert run("bench", "mini-16", "--policies", "pal", str(folder), "--seeds", "1") == 0
+    assert "found@" in capsys.readouterr().out
+    assert run("train", "--algo", "random-serch", "--out", str(folder)) == 2
+    assert "unknown learner 'random-serch'; did you mean random-search?" in capsys.readouterr().err
 
 
 def test_a_third_world(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
