@@ -14,6 +14,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from varigym import InputError
 from varigym.envs.cluster.mdp.faces import GpuClusterVectorEnv
+from varigym.envs.lanes import parallel
 from varigym.registration import CLUSTER, make_cluster_vector
 from varigym.scenarios.cluster.scenario import ClusterScenario
 from worlds import GPUS, LEVELS, SmallJob, Worlds, small_scenario
@@ -22,6 +23,7 @@ WORLDS = 4
 CELL = {"window": 4, "decide_every": 1}  # as in test_gym.py, so that one lane is compiled once
 STEP_INFO = ("action_mask", "reward_raw", "time_s", "world", "rounds", "illegal")
 MODES = list(AutoresetMode)
+MANY = 6
 
 
 def world(seed: int) -> ClusterScenario:
@@ -195,17 +197,30 @@ def test_some_lanes_can_be_reseeded() -> None:
     assert_same_obs(obs, first)
 
 
+def test_from_sixteen_lanes_on_two_threads_share_the_work() -> None:
+    assert shares(native(15)) == [15]
+    assert shares(native(16)) == [8, 8]
+
+
+def shares(env: GpuClusterVectorEnv) -> list[int]:
+    """How many lanes each thread steps."""
+    return [len(buffers[-1]) for buffers in env._lanes.snapshot()[1]]
+
+
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_sixteen_lanes_on_two_threads_are_sixteen_single_ones(mode: AutoresetMode) -> None:
-    many, rng = native(16, mode), np.random.default_rng(0)
+def test_lanes_on_two_threads_are_single_ones(mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares of three lanes, as batches of three are compiled anyway."""
+    monkeypatch.setattr(parallel, "SPLIT_FROM", MANY)
+    many, rng = native(MANY, mode), np.random.default_rng(0)
+    assert shares(many) == [3, 3]
     obs, _ = many.reset(seed=40)
     actions, steps = [], [(obs,)]
-    for _ in range(40):
+    for _ in range(100):
         actions.append(draw(rng, steps[-1][0]["action_mask"]))
         steps.append(many.step(actions[-1]))
     assert sum(int((step[2] | step[3]).sum()) for step in steps[1:]) >= 16
-    single = native(1, mode)
-    for lane in range(16):
+    single = scalar(1, mode)
+    for lane in range(MANY):
         obs, _ = single.reset(seed=40 + lane)
         for action, step in zip([None, *actions], steps, strict=True):
             if action is not None:
