@@ -14,9 +14,10 @@ from varigym.envs.cluster.mdp.faces import GpuClusterEnv
 from varigym.envs.cluster.mdp.options import EnvOptions
 from worlds import SmallJob, small_scenario
 
-WORLDS = [small_scenario([SmallJob(10 * k, 1 + (k + w) % 9, 60 + 40 * k, k % 2) for k in range(5)]) for w in range(3)]
+WORLDS = [small_scenario([SmallJob(10 * k, 1 + (k + w) % 9, 60 + 40 * k, k % 2) for k in range(5)]) for w in range(4)]
 PARTS = make_bank(WORLDS), varigym.find_policy("las-2d+pal+backfill")
-OPTIONS = EnvOptions(window=4, decide_every=10)
+OPTIONS = EnvOptions(window=4, decide_every=1)  # of as many worlds as in envs/faces, so that nothing is compiled twice
+LANES = 3
 
 
 def first_legal(seen: dict[str, Any], masks: np.ndarray) -> np.ndarray:
@@ -37,10 +38,10 @@ def by_hand() -> list[float]:
 
 def test_every_world_is_met_once_and_stands_at_its_place(by_hand: list[float]) -> None:
     assert len(set(by_hand)) == len(WORLDS)
-    found = metric_by_world(GpuClusterVecEnv(*PARTS, 2, OPTIONS), "mean_jct_s", first_legal)
+    found = metric_by_world(GpuClusterVecEnv(*PARTS, LANES, OPTIONS), "mean_jct_s", first_legal)
     assert found == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_an_unknown_metric_is_refused_with_the_closest_ones() -> None:
     with pytest.raises(varigym.InputError, match="unknown metric 'mean_jct'; did you mean mean_jct_s"):
-        metric_by_world(GpuClusterVecEnv(*PARTS, 2, OPTIONS), "mean_jct", first_legal)
+        metric_by_world(GpuClusterVecEnv(*PARTS, LANES, OPTIONS), "mean_jct", first_legal)

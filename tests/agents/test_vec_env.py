@@ -15,8 +15,8 @@ from varigym.envs.cluster.mdp.faces import GpuClusterEnv
 from varigym.envs.cluster.mdp.options import EnvOptions
 from worlds import SmallJob, small_scenario
 
-WORLDS = [small_scenario([SmallJob(10 * k, 1 + (k + w) % 9, 60 + 40 * k, k % 2) for k in range(5)]) for w in range(3)]
-OPTIONS = EnvOptions(window=4, decide_every=10)
+WORLDS = [small_scenario([SmallJob(10 * k, 1 + (k + w) % 9, 60 + 40 * k, k % 2) for k in range(5)]) for w in range(4)]
+OPTIONS = EnvOptions(window=4, decide_every=1)  # of as many worlds as in envs/faces, so that nothing is compiled twice
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_worlds_can_be_asked_for(parts: tuple[Any, Any]) -> None:
     assert batch.reset_infos[0]["world"] == 1
     for options, says in (
         ({"wrld": 1}, "reset option 'wrld'; did you mean world"),
-        ({"world": 3}, "world of lane 0 = 3; legal: a whole number, 0 to 2"),
+        ({"world": 4}, "world of lane 0 = 4; legal: a whole number, 0 to 3"),
         ([{}], "1 reset options; legal: one dictionary, or one for each lane"),
     ):
         with pytest.raises(InputError, match=says):
