@@ -18,6 +18,8 @@ from worlds import LEVELS, SmallJob, small_scenario
 
 BINS = np.tile(np.repeat(LEVELS[:3], 3), (2, 1))
 PROMISED = small_world(0).workflows
+OPTIONS = EnvOptions(window=8)
+"""Of cluster environments in tests of learners, over banks of two worlds: all share their programs."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,6 @@ def cluster_world(w: int) -> Any:
 def task_of(cluster: bool) -> LearningTask:
     if cluster:
         expert = varigym.find_policy("fifo+pal")
-        return ClusterTask(Drawn(), expert, expert, EnvOptions(window=8))
+        return ClusterTask(Drawn(), expert, expert, OPTIONS)
     base = varigym.find_scheduler("min-config")
     return ServerlessTask(Drawn(cluster=False), varigym.find_scheduler("esg"), base, ServerlessOptions(log=True))

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 import varigym
+from learning_tasks import OPTIONS
 from serverless_small import FORK, make, source
 from varigym.agents.checkpoints.checkpoint import Training, save_checkpoint
 from varigym.agents.checkpoints.policies import load_policy, scorer_checkpoint
@@ -24,7 +25,6 @@ from varigym.agents.networks.torch_networks import scorer_for
 from varigym.agents.recipes.bc import act
 from varigym.envs.cluster.bank import make_bank
 from varigym.envs.cluster.mdp.faces import GpuClusterEnv
-from varigym.envs.cluster.mdp.options import EnvOptions
 from varigym.scenarios.errors import InputError
 from worlds import LEVELS, SmallJob, Worlds, small_scenario
 
@@ -32,18 +32,19 @@ BINS = np.tile(np.repeat(LEVELS[:3], 3), (2, 1))
 WORLDS = Worlds(
     tuple(
         small_scenario([SmallJob(20 * k, 1 + (5 * k + w) % 9, 50 + 60 * (k % 4), k % 2) for k in range(12)], BINS)
-        for w in range(3)
+        for w in range(2)
     )
 )
 TRAINING = Training("none", seeds=(1,))
 PLACES = ["cluster", "serverless", "serverless, invokers named"]
+SEEDS = dict(zip(PLACES, [(0, 1), (0, 1, 2), (0, 1, 2)], strict=True))
+"""Worlds of each: in a cluster as many as in tests of learners, so that nothing is compiled twice."""
 
 
 @cache
 def environment(place: str) -> Any:
     if place == "cluster":
-        options = EnvOptions(window=8, decide_every=3)
-        return GpuClusterEnv(make_bank(WORLDS.scenarios), varigym.find_policy("fifo+pal"), options)
+        return GpuClusterEnv(make_bank(WORLDS.scenarios), varigym.find_policy("fifo+pal"), OPTIONS)
     return make(PLACES.index(place) - 1, log=True)
 
 
@@ -110,7 +111,7 @@ def same_results(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("place", [PLACES[0], *(pytest.param(place, marks=pytest.mark.slow) for place in PLACES[1:])])
 def test_a_compiled_episode_is_that_of_the_environment(place: str, folders: dict[str, Path]) -> None:
-    records = varigym.simulate(sourced(place), str(folders[place]), [0, 1, 2])
+    records = varigym.simulate(sourced(place), str(folders[place]), SEEDS[place])
     for world, record in enumerate(records):
         expected, actions = stepped(place, world)
         assert same_results(record, expected)
@@ -122,10 +123,10 @@ def test_a_compiled_episode_is_that_of_the_environment(place: str, folders: dict
 
 def test_weights_of_one_shape_share_one_program(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_policy(folders["cluster"])[1]
-    varigym.simulate(WORLDS, first, range(3))
+    varigym.simulate(WORLDS, first, SEEDS["cluster"])
     monkeypatch.setattr(actors, "loop_until", None)  # tracing would call it
     other = replace(first, weights=arrays_of(scorer("cluster", seed=1)), name="other")
-    assert [record.policy for record in varigym.simulate(WORLDS, other, range(3))] == ["other"] * 3
+    assert [record.policy for record in varigym.simulate(WORLDS, other, SEEDS["cluster"])] == ["other"] * 2
 
 
 @pytest.mark.slow
@@ -154,8 +155,10 @@ def test_more_requests_than_there_is_room_for(folders: dict[str, Path], monkeypa
     assert same_results(record, stepped("serverless", 0)[0])
 
 
-def test_what_was_saved_says_what_it_is(folders: dict[str, Path]) -> None:
-    world, actor = load_policy(folders["cluster"])
+def test_what_was_saved_says_what_it_is(folders: dict[str, Path], tmp_path: Path) -> None:
+    env = GpuClusterEnv(make_bank(WORLDS.scenarios), varigym.find_policy("fifo+pal"), replace(OPTIONS, decide_every=3))
+    saved = scorer_checkpoint(env.kind, arrays_of(scorer("cluster")), TRAINING)
+    world, actor = load_policy(save_checkpoint(tmp_path / "rhythm", saved))
     assert world == "cluster"
     assert isinstance(actor, ClusterActor)
     assert (actor.base.name, actor.options.window, actor.options.decide_every) == ("fifo+pal", 8, 3)

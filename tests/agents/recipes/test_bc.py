@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+
 import pytest
 import torch
 import varigym
+from learning_tasks import OPTIONS, cluster_world
 from varigym.agents.cluster.demonstrations import demonstrate
 from varigym.agents.networks.torch_networks import SlotScorer
 from varigym.agents.recipes.bc import CloneOptions, Demonstrations, act, agreement, clone, collect
 from varigym.envs.cluster.bank import make_bank
 from varigym.envs.cluster.mdp.faces import GpuClusterEnv
-from varigym.envs.cluster.mdp.options import EnvOptions
-from worlds import LEVELS, SmallJob, small_scenario
 
-BINS = np.tile(np.repeat(LEVELS[:3], 3), (2, 1))
-WORLDS = [
-    small_scenario([SmallJob(20 * k, 1 + (5 * k + w) % 9, 50 + 60 * (k % 4), k % 2) for k in range(8)], pm_bin=BINS)
-    for w in range(3)
-]
+WORLDS = [cluster_world(w) for w in range(2)]
 
 
 @pytest.fixture(scope="module")
 def shown() -> tuple[GpuClusterEnv, Demonstrations]:
     expert = varigym.find_policy("fifo+pal")
-    env = GpuClusterEnv(make_bank(WORLDS), expert, EnvOptions(window=8))
-    return env, collect(step for w in range(3) for step in demonstrate(env, expert, seed=0, world=w))
+    env = GpuClusterEnv(make_bank(WORLDS), expert, OPTIONS)
+    return env, collect(step for w in range(len(WORLDS)) for step in demonstrate(env, expert, seed=0, world=w))
 
 
 def test_a_clone_takes_the_expert_s_actions(shown: tuple[GpuClusterEnv, Demonstrations]) -> None:
@@ -56,6 +52,6 @@ def test_illegal_actions_have_no_probability(shown: tuple[GpuClusterEnv, Demonst
 
 
 def test_select_mode_is_refused(shown: tuple[GpuClusterEnv, Demonstrations]) -> None:
-    env = GpuClusterEnv(make_bank(WORLDS), varigym.find_policy("fifo+pal"), EnvOptions(window=8, action_mode="select"))  # type: ignore[arg-type]
+    env = GpuClusterEnv(make_bank(WORLDS), varigym.find_policy("fifo+pal"), replace(OPTIONS, action_mode="select"))
     with pytest.raises(ValueError, match="cells"):
         SlotScorer(env.kind.process.layout)

@@ -83,8 +83,8 @@ def test_the_folder_is_a_policy_and_holds_its_data(cluster: bool, whole: Path) -
     data = load_dataset(whole / DATA)
     assert len(data.seeds) == 4
     lesson = task_of(cluster)
-    first = policy.episodes(lesson.env([3]).kind.bank, [3])
-    assert len(first) == 1
+    first = policy.episodes(lesson.env([3, 4]).kind.bank, [3, 4])
+    assert len(first) == 2
     with pytest.raises(InputError, match="holds a finished run"):
         run_imitation(lesson, SMALL, whole, resume=True)
 
