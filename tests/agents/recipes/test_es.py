@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from varigym.agents.cluster import objective as index_es
@@ -191,10 +192,14 @@ def test_members_are_judged_on_the_same_fresh_worlds() -> None:
 
 
 def test_episodes_that_need_more_slots_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learned policy on two worlds, as above, so that only the episodes with few slots are new to the compiler."""
     monkeypatch.setattr(index_es, "FIRST_SLOTS", 16)
     monkeypatch.setattr(index_es, "SLOT_STEP", 16)
-    monkeypatch.setattr(index_es, "TAIL_SLOTS", (8,))
-    source, policy = find_source("sia-64:jobs=24:nodes=8:span_h=0.1"), find_policy("fifo+pal+backfill")
-    bank = make_bank([source.build(0)], None, source.bins)
-    total = flows(bank, policy.program, [policy.bind(bank)])[0, 0]
-    assert total == pytest.approx(simulate(source, policy, 0)[0].jobs.jct_s.sum(), rel=1e-6)
+    source, expert = find_source("sia-64:jobs=24:nodes=8:span_h=0.1"), find_policy("las-2d+pal+backfill")
+    policy, seeds = LearnedIndex(expert, objective().start(0)), range(SMALL.worlds)
+    bank = make_bank([source.build(seed) for seed in seeds], None, source.bins)
+    data = policy.bind(bank)
+    assert all(index_es._episode(policy.program, 16, bank.worlds, jnp.int32(world), data)[1] for world in seeds)
+    totals = flows(bank, policy.program, [data])[0]
+    found = [record.jobs.jct_s.sum() for record in simulate(source, policy, seeds)]
+    assert totals.tolist() == pytest.approx(found, rel=1e-6)
