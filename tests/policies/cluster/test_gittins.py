@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -22,18 +24,37 @@ from varigym.scenarios.cluster.scenario import ClusterScenario
 from worlds import SmallJob, scenarios, small_scenario
 
 PAIRS = np.array([[0, 1], [1, 4]], np.int32)
+_add_finished, _index = jax.jit(add_finished), jax.jit(gittins_index)  # compiled, as in episodes
+
+
+MOST = 30
+"""Jobs in a drawn history; shorter ones are filled with jobs of no cell, so that all have one shape."""
+NO_CELL = 9
 
 
 def history_of(rounds: list[int], app_class: int = 0, demand: int = 1) -> History:
     n = len(rounds)
-    return add_finished(
-        empty_history(PAIRS, online=False), jnp.full(n, app_class), jnp.full(n, demand), jnp.asarray(rounds, jnp.int32)
-    )
+    classes, demands = np.full(n, app_class, np.int32), np.full(n, demand, np.int32)
+    return _add_finished(empty_history(PAIRS, online=False), classes, demands, np.array(rounds, np.int32))
+
+
+def drawn_history(rounds: list[int]) -> History:
+    """Of jobs of class 0 that need one GPU."""
+    more = MOST - len(rounds)
+    classes = np.array([0] * len(rounds) + [NO_CELL] * more, np.int32)
+    history = empty_history(PAIRS, online=False)
+    return _add_finished(history, classes, np.ones(MOST, np.int32), np.array(rounds + [1] * more, np.int32))
+
+
+@cache
+def new_view(app_class: int, demand: int) -> View:
+    """Of one job that has just come."""
+    world = prepare(small_scenario([SmallJob(0, demand, 60, app_class)]))
+    return observe(world, initial_state(world, 8), jnp.bool_(False))
 
 
 def view_of(attained: int, app_class: int = 0, demand: int = 1) -> View:
-    world = prepare(small_scenario([SmallJob(0, demand, 60, app_class)]))
-    view = observe(world, initial_state(world, 8), jnp.bool_(False))
+    view = new_view(app_class, demand)
     return replace(view, attained=view.attained.at[0].set(attained))
 
 
@@ -46,29 +67,29 @@ def by_definition(rounds: list[int], age: int) -> float:
 @settings(max_examples=40)
 @given(rounds=st.lists(st.integers(1, 16), min_size=MIN_FINISHED, max_size=30), age=st.integers(0, 15))
 def test_index_is_the_definition_where_the_grid_is_exact(rounds: list[int], age: int) -> None:
-    got = float(gittins_index(view_of(age), history_of(rounds))[0])
+    got = float(_index(view_of(age), drawn_history(rounds))[0])
     expected = by_definition(rounds, age) if max(rounds) > age else 1 / (age + 1)
     assert got == pytest.approx(expected)
 
 
 def test_index_is_per_gpu() -> None:
     rounds = [4] * 8
-    single = gittins_index(view_of(1), history_of(rounds))[0]
-    gang = gittins_index(view_of(1, 1, 4), history_of(rounds, 1, 4))[0]
+    single = _index(view_of(1), history_of(rounds))[0]
+    gang = _index(view_of(1, 1, 4), history_of(rounds, 1, 4))[0]
     assert float(gang) == pytest.approx(float(single) / 4)
 
 
 def test_constant_service_raises_the_index_with_age_and_memoryless_service_keeps_it() -> None:
-    constant = [float(gittins_index(view_of(a), history_of([10] * 20))[0]) for a in (0, 4, 9)]
+    constant = [float(_index(view_of(a), history_of([10] * 20))[0]) for a in (0, 4, 9)]
     assert constant == pytest.approx([1 / 10, 1 / 6, 1.0])
     geometric = np.random.default_rng(0).geometric(0.25, 20_000).tolist()
-    memoryless = [float(gittins_index(view_of(a), history_of(geometric))[0]) for a in (0, 3, 6)]
+    memoryless = [float(_index(view_of(a), history_of(geometric))[0]) for a in (0, 3, 6)]
     assert memoryless == pytest.approx([0.25] * 3, rel=0.1)
 
 
 @pytest.mark.parametrize("rounds", [[], [3] * (MIN_FINISHED - 1)])
 def test_a_thin_cell_falls_back_to_attained_service(rounds: list[int]) -> None:
-    assert float(gittins_index(view_of(5, 1, 4), history_of(rounds, 1, 4))[0]) == pytest.approx(1 / 21)
+    assert float(_index(view_of(5, 1, 4), history_of(rounds, 1, 4))[0]) == pytest.approx(1 / 21)
 
 
 def test_pairs_without_a_cell_are_never_counted() -> None:
