@@ -16,6 +16,7 @@ import pytest
 SHARED_PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
 """Where test processes and the commands they start leave compiled programs for each other."""
 OWN_PROGRAMS = tempfile.mkdtemp(prefix="varigym-tests-") if SHARED_PROGRAMS not in os.environ else None
+HERE = Path(__file__).resolve().parent
 if OWN_PROGRAMS is not None:
     os.environ[SHARED_PROGRAMS] = OWN_PROGRAMS
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
@@ -28,6 +29,39 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 hypothesis.settings.register_profile("varigym", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("varigym")
+
+
+LONG_FILES = (
+    "envs/faces/test_gym.py",
+    "test_examples.py",
+    "agents/recipes/test_ppo.py",
+    "envs/faces/test_vector.py",
+    "agents/serverless/test_demonstrations.py",
+    "test_cli.py",
+    "envs/test_registered.py",
+    "test_learning_commands.py",
+    "policies/cluster/test_index_net.py",
+    "policies/serverless/test_learned_esg.py",
+    "envs/cluster/test_golden.py",
+    "agents/recipes/test_es.py",
+    "agents/data/test_minari_export.py",
+    "envs/cluster/test_env.py",
+    "envs/serverless/test_env.py",
+    "corpus/test_corpus.py",
+    "agents/cluster/test_demonstrations.py",
+)
+"""They run first, so that no worker is left with one at the end; xdist itself goes by how many tests a file has."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The sequence of files is the one of `pytest_collection_modifyitems`."""
+    config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, the others as they were collected."""
+    rank = {HERE / name: place for place, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
 def pytest_unconfigure() -> None:
@@ -47,7 +81,7 @@ def heard() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Folder of real traces and golden results: $VARIGYM_SHARED, or `shared` beside the checkout."""
-    folder = Path(os.environ.get("VARIGYM_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+    folder = Path(os.environ.get("VARIGYM_SHARED", HERE.parents[1] / "shared"))
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder} (set VARIGYM_SHARED)")
     return folder
