@@ -160,7 +160,8 @@ def make_bank(scenario: Any, bank: str = "train", worlds: int = 32, bins: int | 
 
 def draw_worlds(scenario: Any, bank: str, worlds: int) -> tuple[Any, list[Any]]:
     """(source, the first `worlds` scenarios of a bank of seeds). Raises `InputError`."""
-    from .bench.simulate import as_source, build_worlds
+    from .bench.grid.preparation import build_worlds
+    from .bench.simulate import as_source
     from .envs.forks import refuse_forked
     from .scenarios.checks import as_whole
     from .scenarios.errors import unknown_name

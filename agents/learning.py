@@ -42,7 +42,7 @@ class LearningKind(Protocol):
         ...
 
     @property
-    def improved(self) -> type:
+    def improved(self) -> type[Any]:
         """Class of the policies that evolution strategies make of it."""
         ...
 
