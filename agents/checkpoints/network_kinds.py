@@ -23,12 +23,11 @@ from ...policies.serverless.esg.learned import shapes as esg_shapes
 from ...scenarios.cluster.catalog import WORLD as CLUSTER
 from ...scenarios.errors import InputError
 from ...scenarios.serverless.catalog import WORLD as SERVERLESS
+from ..networks.jax_networks import CELL_FEATURES
 
 Sizes = Mapping[str, int]
 Options = Mapping[str, Any]
 Shapes = dict[str, tuple[int, ...]]
-CELL_FEATURES = 4
-"""Log slowdown, within one node, bin / V, KEEP."""
 MOST_SIZE = 4096
 """Of anything that a file says a size of."""
 

@@ -30,6 +30,8 @@ PRESENT = SLOT_FEATURES.index("present")
 ENOUGH = CONFIG_FEATURES.index("the queue holds its batch")
 LEFT = CONFIG_FEATURES.index("slack less it and the fastest later stages over SLO")
 SLACK = QUEUE_FEATURES.index("slack over SLO")
+CELL_FEATURES = 4
+"""Log slowdown, within one node, bin / V, KEEP."""
 FAR_BELOW = -1e8
 """Score of configurations that cannot be chosen, as in `torch_networks`."""
 

@@ -21,16 +21,13 @@ from ...envs.serverless.mdp.env import ServerlessProcess
 from ...envs.serverless.mdp.observation import CONFIG_FEATURES, QUEUE_FEATURES
 from ...envs.serverless.mdp.platform_features import INVOKER_FEATURES, OTHER_FEATURES
 from ...scenarios.errors import InputError
+from .jax_networks import CELL_FEATURES, FAR_BELOW
 
-CELL_FEATURES = 4
-"""Log slowdown, within one node, bin / V, KEEP."""
 PRESENT = SLOT_FEATURES.index("present")
 ENOUGH = CONFIG_FEATURES.index("the queue holds its batch")
 LEFT = CONFIG_FEATURES.index("slack less it and the fastest later stages over SLO")
 EVEN = 0.01
 """Size of last weights that make no difference yet."""
-FAR_BELOW = -1e8
-"""Score of what cannot be chosen, as in sb3-contrib: its probability is 0, and its entropy a number."""
 
 
 class Scorer(nn.Module, ABC):

@@ -14,7 +14,8 @@ from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPo
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
-from ..networks.torch_networks import FAR_BELOW, Scorer, scorer_for
+from ..networks.jax_networks import FAR_BELOW
+from ..networks.torch_networks import Scorer, scorer_for
 
 CRITIC = 64
 """Hidden units of the critic."""
@@ -35,13 +36,14 @@ class Actor(BaseFeaturesExtractor):
         return torch.cat([scores, self.scorer.summary(observations)], dim=1)
 
 
-class _Split(nn.Module):
-    """The scores go to the actor as they are, the facts to the critic."""
+class Split(nn.Module):
+    """Passes the scores to the actor as they are, and what follows them to the critic."""
 
-    def __init__(self, actions: int, facts: int) -> None:
+    def __init__(self, actions: int, critic: nn.Module, latent: int) -> None:
+        """Split behind `actions` scores; `critic` gives a latent of that length."""
         super().__init__()
-        self.actions, self.latent_dim_pi, self.latent_dim_vf = actions, actions, CRITIC
-        self.critic = nn.Sequential(nn.Linear(facts, CRITIC), nn.ReLU(), nn.Linear(CRITIC, CRITIC), nn.ReLU())
+        self.actions, self.latent_dim_pi, self.latent_dim_vf = actions, actions, latent
+        self.critic = critic
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """(scores, latent of the critic)."""
@@ -62,7 +64,8 @@ class ActorCritic(MaskableMultiInputActorCriticPolicy):
 
     def _build_mlp_extractor(self) -> None:
         actions = int(self.action_space.n)  # type: ignore[attr-defined]
-        self.mlp_extractor = _Split(actions, self.features_dim - actions)  # type: ignore[assignment]
+        layers = nn.Linear(self.features_dim - actions, CRITIC), nn.ReLU(), nn.Linear(CRITIC, CRITIC), nn.ReLU()
+        self.mlp_extractor = Split(actions, nn.Sequential(*layers), CRITIC)  # type: ignore[assignment]
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from ...envs.serverless.mdp.env import ServerlessProcess
 from ..networks.torch_networks import ConfigScorer
+from ..recipes.actor_critic import CRITIC, Split
 
 
 class Judgement(BaseFeaturesExtractor):
@@ -31,34 +32,13 @@ class Judgement(BaseFeaturesExtractor):
         return torch.cat(self.scorer.judge(observations), dim=1)
 
 
-class _Split(nn.Module):
-    """Passes the scores unchanged to the actor, and the rest to the critic."""
-
-    def __init__(self, actions: int, rest: int, width: int) -> None:
-        super().__init__()
-        self.actions, self.latent_dim_pi, self.latent_dim_vf = actions, actions, width
-        self.critic = nn.Sequential(nn.Linear(rest, width), nn.ReLU())
-
-    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (scores, latent of the critic)."""
-        return self.forward_actor(features), self.forward_critic(features)
-
-    def forward_actor(self, features: Tensor) -> Tensor:
-        """Return the scores."""
-        return features[:, : self.actions]
-
-    def forward_critic(self, features: Tensor) -> Tensor:
-        """Return the critic's latent, from which the value is computed."""
-        hidden: Tensor = self.critic(features[:, self.actions :])
-        return hidden
-
-
 class ScorePolicy(MaskableMultiInputActorCriticPolicy):
     """A policy class for `MaskablePPO(ScorePolicy, lanes, policy_kwargs=score_kwargs(process))`."""
 
     def _build_mlp_extractor(self) -> None:
         actions = int(self.action_space.n)  # type: ignore[attr-defined]
-        self.mlp_extractor = _Split(actions, self.features_dim - actions, width=64)  # type: ignore[assignment]
+        critic = nn.Sequential(nn.Linear(self.features_dim - actions, CRITIC), nn.ReLU())
+        self.mlp_extractor = Split(actions, critic, CRITIC)  # type: ignore[assignment]
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 import math
 import os
-import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ...agents.runs.lock import FolderLock
 from ...envs.metric_type import Metric
 from ...scenarios.errors import InputError
 
@@ -109,7 +108,7 @@ class RowStore:
     def _open(self, path: Path) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            weakref.finalize(self, os.close, _lock(path.parent))
+            self._lock = FolderLock(path.parent)
             text = path.read_text(encoding="utf-8") if path.exists() else ""
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
@@ -171,17 +170,6 @@ class RowStore:
                 target.replace(path)
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror}); rows before this one are safe") from None
-
-
-def _lock(folder: Path) -> int:
-    """Lock `folder` until the returned descriptor is closed. Raises `InputError` if another run has locked it."""
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(held)
-        raise InputError(f"{folder}: another run is writing there; wait for it or choose another --out") from None
-    return held
 
 
 def _cells(row: ResultRow) -> tuple[object, ...]:

@@ -27,11 +27,6 @@ class Compat(StrEnum):
     ARTIFACT = "artifact"
 
 
-def as_compat(value: Compat | str) -> Compat:
-    """Convert a name to a `Compat`. Raises `InputError` if it is unknown."""
-    return as_member("compat", value, Compat)
-
-
 @dataclass(frozen=True)
 class Jobs:
     """Jobs sorted by arrival, ties in the order given. Arrays are [J]."""
@@ -84,7 +79,7 @@ class ClusterScenario:
     """Number of last jobs that are an artificial stream after the tracked ones (artifact)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "compat", as_compat(self.compat))
+        object.__setattr__(self, "compat", as_member("compat", self.compat, Compat))
         for name, kind in (("pm_score", np.float64), ("pm_bin", np.float64), ("locality_penalty", np.float64)):
             object.__setattr__(self, name, np.asarray(getattr(self, name), kind))
         if not isinstance(self.jobs, Jobs):

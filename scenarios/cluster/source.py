@@ -12,7 +12,7 @@ from ..checks import as_member, as_whole, check_number
 from ..errors import InputError, unknown_name
 from ..seeds import rng_of
 from ..types import Floats
-from .scenario import ClusterScenario, Compat, Jobs, as_compat, with_tracked
+from .scenario import ClusterScenario, Compat, Jobs, with_tracked
 from .traces.formats import TRACE_FORMATS, DurationUnit, TraceUse, find_format
 from .traces.models import MODELS, Model
 from .traces.pm_table import read_pm_runs, read_pm_table
@@ -63,7 +63,7 @@ class ClusterPlatform:
     compat: Compat = Compat.PAPER
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "compat", as_compat(self.compat))
+        object.__setattr__(self, "compat", as_member("compat", self.compat, Compat))
         for name in ("nodes", "gpus_per_node"):
             object.__setattr__(self, name, as_whole(name, getattr(self, name), 1, MOST_GPUS))
         check_number("round_s", self.round_s, 0, above=True)

@@ -111,7 +111,7 @@ class ServerlessScenario:
     def __post_init__(self) -> None:
         for name in ("vcpu", "vgpu"):
             object.__setattr__(self, name, as_array(name, getattr(self, name), np.int32, 1))
-        object.__setattr__(self, "scan", as_scan(self.scan))
+        object.__setattr__(self, "scan", as_member("scan", self.scan, Scan))
         object.__setattr__(self, "functions", tuple(self.functions))
         object.__setattr__(self, "workflows", tuple(self.workflows))
         _check_platform(self)
@@ -155,11 +155,6 @@ class ServerlessScenario:
             for w in self.workflows
             if least[w.name] > w.slo_ms
         )
-
-
-def as_scan(value: Scan | str) -> Scan:
-    """Convert a name to a `Scan`. Raises `InputError` if it is unknown."""
-    return as_member("scan", value, Scan)
 
 
 def _bytes(value: object) -> bytes:

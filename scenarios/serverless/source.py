@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..checks import check_number, check_whole
+from ..checks import as_member, check_number, check_whole
 from ..errors import InputError, unknown_name
 from ..seeds import rng_of
 from ..types import Floats, Ints
@@ -17,7 +17,7 @@ from .configs import ConfigGrid
 from .noise import Noise
 from .profiles.functions import LawProfiles
 from .requests import Requests, make_requests
-from .scenario import MOST_INVOKERS, MOST_PER_INVOKER, TRANSFERS, Prices, Scan, ServerlessScenario, as_scan
+from .scenario import MOST_INVOKERS, MOST_PER_INVOKER, TRANSFERS, Prices, Scan, ServerlessScenario
 from .shapes import Shape, function_names, promise
 from .workflows import MOST_MS, Function, Workflow
 
@@ -106,7 +106,7 @@ class ServerlessPlatform:
         check_whole("invokers", self.invokers, 1, MOST_INVOKERS)
         check_whole("vcpu", self.vcpu, 1, MOST_PER_INVOKER)
         check_whole("vgpu", self.vgpu, 1, MOST_PER_INVOKER)
-        object.__setattr__(self, "scan", as_scan(self.scan))
+        object.__setattr__(self, "scan", as_member("scan", self.scan, Scan))
         if self.transfer not in TRANSFERS:
             raise unknown_name("transfer", str(self.transfer), TRANSFERS)
 

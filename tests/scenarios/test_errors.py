@@ -6,9 +6,10 @@ import pytest
 import varigym
 from varigym.envs.faces.spaces import reset_options
 from varigym.scenarios.checks import as_member
-from varigym.scenarios.cluster.scenario import Compat, as_compat
+from varigym.scenarios.cluster.scenario import Compat
+from varigym.scenarios.cluster.source import ClusterPlatform
 from varigym.scenarios.errors import InputError, legal_names, unknown_name
-from varigym.scenarios.serverless.scenario import as_scan
+from varigym.scenarios.serverless.source import ServerlessPlatform
 
 
 def test_the_closest_names_come_first_and_all_of_them_where_none_is_close() -> None:
@@ -21,8 +22,8 @@ def test_the_closest_names_come_first_and_all_of_them_where_none_is_close() -> N
 
 MISSPELT: dict[str, tuple[Callable[[], object], str]] = {
     "a member": (lambda: as_member("compat", "papr", Compat), "compat = 'papr'; did you mean paper?"),
-    "compat": (lambda: as_compat("artefact"), "compat = 'artefact'; did you mean artifact?"),
-    "scan": (lambda: as_scan("slak"), "scan = 'slak'; did you mean slack?"),
+    "compat": (lambda: ClusterPlatform(compat="artefact"), "compat = 'artefact'; did you mean artifact?"),
+    "scan": (lambda: ServerlessPlatform(scan="slak"), "scan = 'slak'; did you mean slack?"),
     "a knob": (lambda: varigym.find_source("sia-64:compat=papr"), "compat = 'papr'; did you mean paper?"),
     "a machine": (
         lambda: varigym.find_source("sia-64:cluster=longhron").build(0),

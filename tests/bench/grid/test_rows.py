@@ -61,7 +61,7 @@ def test_a_value_that_is_no_number_is_refused(two_cells: Path, value: str) -> No
 
 def test_a_folder_in_which_another_run_writes_is_refused(tmp_path: Path) -> None:
     first = store(tmp_path)
-    with pytest.raises(InputError, match="another run is writing there"):
+    with pytest.raises(InputError, match="is in use by process"):
         store(tmp_path)
     del first
     store(tmp_path)
