@@ -102,7 +102,7 @@ class FileArgs:
         if not self.tracked:
             return None
         first, _, last = self.tracked.partition("-")
-        if not (first.isdecimal() and last.isdecimal()):
+        if not (first + last).isascii() or not (first.isdecimal() and last.isdecimal()):
             raise InputError(f"tracked = '{self.tracked}'; legal: FIRST-LAST, such as 0-159")
         return int(first), int(last)
 

@@ -43,7 +43,10 @@ def load_plugin(path: Path | None) -> None:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise InputError(f"{path}: not a Python file")
-    add_plugin(path.name, path.read_bytes())
+    try:
+        add_plugin(path.name, path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     sys.modules[name] = module = importlib.util.module_from_spec(spec)  # dataclasses look their module up by its name
     try:
         spec.loader.exec_module(module)

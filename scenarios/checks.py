@@ -26,6 +26,13 @@ def check_number(name: str, value: object, least: float, most: float = math.inf,
         raise InputError(f"{name} = {value!r}; legal: {legal}")
 
 
+def plain(text: str) -> str:
+    """Return the text of a number. Raises `ValueError` for underscores and other scripts, which only Python reads."""
+    if not text.isascii() or "_" in text:
+        raise ValueError(text)
+    return text
+
+
 def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
     """Raise `InputError` unless `value` is a whole number within [least, most]."""
     number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .checks import plain
 from .errors import InputError
 
 GZIP = b"\x1f\x8b"
@@ -57,8 +58,7 @@ class Row:
         """Parse a number. Digits of other scripts and underscores are refused, because only Python accepts them."""
         text = self.cells[column]
         try:
-            if text.isascii() and "_" not in text:
-                return float(text)
+            return float(plain(text))
         except ValueError:
             pass
         raise self.error(column, legal)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 
+from .checks import plain
 from .errors import InputError, legal_names, unknown_name
 
 SWITCH = {"true": True, "false": False, "on": True, "off": False, "yes": True, "no": False, "1": True, "0": False}
@@ -39,7 +40,7 @@ def _as_type_of(key: str, text: str, present: object) -> object:
             raise InputError(f"{key} = '{text}'; legal: {', '.join(SWITCH)}")
         return SWITCH[text.lower()]
     try:
-        return kind(text)  # type: ignore[call-arg]
+        return kind(plain(text) if kind in (int, float) else text)  # type: ignore[call-arg]
     except ValueError:
         names = {int: "a whole number", float: "a number"}
         legal = legal_names(text, kind) if issubclass(kind, StrEnum) else f"legal: {names.get(kind, 'text')}"

@@ -392,6 +392,12 @@ BAD = {
     "scheduler knob": (("simulate", "tiny-serverless", "--policy", "esg:kay=1"), "unknown knob of esg 'kay'"),
     "requests into a folder": (("simulate", "tiny-serverless", "--requests-out", "."), ".: cannot be written"),
     "nodes of a platform": (("simulate", "tiny-serverless", "--nodes", "2"), "unknown knob of tiny-serverless 'nodes'"),
+    "seconds with an underscore": (("simulate", "tiny:restart_s=1_0"), "restart_s = '1_0'; legal: a number"),
+    "penalty with an underscore": (("simulate", "tiny:locality_penalty=1_7"), "locality_penalty = '1_7'; legal"),
+    "penalties in other digits": (
+        ("simulate", "tiny:locality_penalty=A=١/B=1/C=1/D=1"),
+        "legal: a number >= 1, or one",
+    ),
     "both kinds": (("bench", "--scenarios", "tiny,tiny-serverless"), "run one kind at a time"),
     "suite of the other kind": (("bench", "esg", "--scenarios", "tiny"), "policy 'esg' is for a serverless platform"),
     "scenario": (("simulate", "tyny"), "unknown scenario 'tyny'; did you mean tiny?"),

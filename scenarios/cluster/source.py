@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..checks import as_member, as_whole, check_number
+from ..checks import as_member, as_whole, check_number, plain
 from ..errors import InputError, unknown_name
 from ..seeds import rng_of
 from ..types import Floats
@@ -234,12 +234,12 @@ def parse_penalty(text: float | str, classes: tuple[str, ...]) -> Floats:
     legal = f"a number >= 1, or one per class as {'/'.join(f'{c}=1.7' for c in classes)}"
     try:
         if isinstance(text, float | int) or "=" not in text:
-            return np.full(len(classes), float(text))
+            return np.full(len(classes), float(plain(str(text))))
         given = dict(part.split("=", 1) for part in text.split("/"))
         unknown = given.keys() - set(classes)
         if unknown:
             raise unknown_name("app class", sorted(unknown)[0], classes)
-        return np.array([float(given[c]) for c in classes])
+        return np.array([float(plain(given[c])) for c in classes])
     except (KeyError, ValueError) as error:
         if isinstance(error, InputError):
             raise
