@@ -395,7 +395,7 @@ BAD = {
     "seconds with an underscore": (("simulate", "tiny:restart_s=1_0"), "restart_s = '1_0'; legal: a number"),
     "penalty with an underscore": (("simulate", "tiny:locality_penalty=1_7"), "locality_penalty = '1_7'; legal"),
     "penalties in other digits": (
-        ("simulate", "tiny:locality_penalty=A=١/B=1/C=1/D=1"),
+        ("simulate", "tiny:locality_penalty=A=\u0661/B=1/C=1/D=1"),
         "legal: a number >= 1, or one",
     ),
     "both kinds": (("bench", "--scenarios", "tiny,tiny-serverless"), "run one kind at a time"),
