@@ -68,11 +68,6 @@ def _no_tally(world: World) -> Tally:
     )
 
 
-def reported(tally: Tally) -> Tally:
-    """Return the same totals, with the unreported amounts set to 0."""
-    return replace(tally, new_hits=jnp.int32(0), new_shed=jnp.int32(0), new_usd=jnp.zeros_like(tally.new_usd))
-
-
 def settle(world: World, state: State) -> State:
     """Process events until a queue needs a decision, the episode is over, or a queue needs more places."""
 

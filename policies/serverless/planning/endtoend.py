@@ -37,7 +37,6 @@ TAIL = 1e-6
 """Probability per stage that may fall beyond the last cell."""
 MOST_SPECTRA = 4096
 """Number of transformed distributions that are cached, 8 KiB each."""
-ENTRY = 0
 
 Spectrum = NDArray[np.complex128]
 """Fourier transform of a distribution; products of them are convolutions."""
