@@ -10,11 +10,13 @@ from tyro.conf import Positional, arg
 
 from ..bench.grid.experiment import Grid, usual_baseline
 from ..bench.grid.suite import SEEDS, Suite
-from ..bench.grid.world_kinds import KINDS, SUITES, find_policy_of, kind_of, kind_of_world
+from ..bench.grid.world_kinds import KINDS, SUITES, find_policy_of, kind_of_world
 from ..bench.report.html import write_report
 from ..bench.report.tables import show_results
 from ..bench.report.terminal import console
+from ..scenarios.catalog import SCENARIOS
 from ..scenarios.errors import InputError
+from ..scenarios.knobs import base_name
 from ..scenarios.seeds import HELD_OUT
 from .arguments import FileArgs, PlatformArgs
 from .grid_run import run_shown
@@ -77,8 +79,8 @@ class Bench:
 
     def _usual_suite(self, named: list[str]) -> Suite:
         """Return the first suite of the named scenarios' kind of world; its policies are run unless others are."""
-        kind = kind_of(self.platform.apply(named[0])) if named else KINDS[USUAL_WORLD]
-        return next(iter(kind.suites.values()))
+        world = SCENARIOS.find(base_name(named[0])).world if named else USUAL_WORLD
+        return next(iter(KINDS.find(world).suites.values()))
 
     def _sources(self, suite: Suite, named: list[str]) -> list[Any]:
         """Return the sources: scenarios, then traces."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from ..scenarios.registry import Registry
 from .folder_run import FolderRun
+from .named import option_in
 from .train_es import TrainEs
 from .train_ppo import TrainPpo
 
@@ -38,6 +38,5 @@ def add_learner(entry: Learner) -> None:
 
 def learner_of(words: Sequence[str]) -> type[FolderRun]:
     """The command that the words of `train` ask for by `--algo`. Raises `InputError` for an unknown name."""
-    joined = [word.partition("=")[2] for word in words if word.startswith("--algo=")]
-    name = joined[-1] if joined else dict(pairwise(words)).get("--algo", USUAL)
-    return LEARNERS.find(name).command
+    named = option_in(words, "--algo")
+    return LEARNERS.find(USUAL if named is None else named).command

@@ -39,9 +39,12 @@ def _table(title: str, *columns: str) -> Table:
 def _scenarios() -> Table:
     table = _table("Scenarios", "name", "world", "about", "knobs and defaults")
     for name, entry in SCENARIOS.items():
-        held = knobs(find_source(name)).items()
-        table.add_row(name, entry.world, entry.about, entry.knobs or ", ".join(f"{k}={v}" for k, (_, v) in held))
+        table.add_row(name, entry.world, entry.about, entry.knobs or _settings(name))
     return table
+
+
+def _settings(name: str) -> str:
+    return ", ".join(f"{key}={value}" for key, (_, value) in knobs(find_source(name)).items())
 
 
 def _policies() -> list[Table]:

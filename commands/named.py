@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,12 @@ Words = Annotated[Positional[tuple[str, ...]], arg(metavar="[SCENARIO ...]")]
 ScenariosOption = Annotated[tuple[str, ...] | None, arg(metavar="SCENARIO ...", aliases=["--scenario"], help=SAME)]
 TracesOption = Annotated[tuple[Path, ...], arg(metavar="FILE ...", aliases=["--trace"])]
 PoliciesOption = Annotated[tuple[str, ...] | None, arg(metavar="POLICY ...", aliases=["--policy"])]
+
+
+def option_in(words: Sequence[str], option: str) -> str | None:
+    """Return the value that unparsed words give an option, as `--option VALUE` or `--option=VALUE`; None if none."""
+    joined = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
+    return joined[-1] if joined else dict(pairwise(words)).get(option)
 
 
 def one_scenario(word: str, option: str, usual: str = "") -> str:

@@ -6,7 +6,6 @@ import importlib.util
 import os.path
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from tyro.conf import arg
 
 from ..bench.grid.provenance import add_plugin
 from ..scenarios.errors import InputError, closest
+from .named import option_in
 
 PluginOption = Annotated[
     Path | None,
@@ -27,9 +27,7 @@ _LOADED: set[Path] = set()
 
 def plugin_of(words: Sequence[str]) -> Path | None:
     """The file that the words of a command name; it is imported before they are read, since it may add choices."""
-    after = dict(pairwise(words))
-    joined = [word.partition("=")[2] for word in words if word.startswith("--plugin=")]
-    named = joined[-1] if joined else after.get("--plugin")
+    named = option_in(words, "--plugin")
     return None if named is None else Path(named)
 
 

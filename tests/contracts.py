@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import varigym
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from serverless_schedulers import decisions, record_of
+from serverless_small import same
 from serverless_steps import is_over, task_log
 from varigym import IllegalActionWarning
 from varigym.bench.grid.world_kinds import KINDS, find_policy_of, kind_of
@@ -163,16 +164,44 @@ def check_loop(name: str, made: dict[str, Any]) -> None:
     assert "action_mask" in str(said[0].message)
 
 
-def check_batch(name: str, made: dict[str, Any], mode: AutoresetMode, lanes: int = 3, steps: int = 40) -> None:
-    """The native batch is Gymnasium's batch of single environments, to the last bit."""
-    mine = gymnasium.make_vec(name, lanes, autoreset_mode=mode, **made)
-    other = gymnasium.make_vec(name, lanes, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **made)
-    rng, seen = np.random.default_rng(0), mine.reset(seed=3)[0]
-    assert all(np.array_equal(seen[part], values) for part, values in other.reset(seed=3)[0].items())
+def native(name: str, made: dict[str, Any], lanes: int, mode: AutoresetMode) -> Any:
+    return gymnasium.make_vec(name, lanes, autoreset_mode=mode, **made)
+
+
+def scalar(name: str, made: dict[str, Any], lanes: int, mode: AutoresetMode) -> Any:
+    return gymnasium.make_vec(name, lanes, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **made)
+
+
+def lockstep(name: str, made: dict[str, Any], lanes: int, mode: AutoresetMode, steps: int) -> Iterator[Any]:
+    """Steps of the native batch, each equal to the last bit to Gymnasium's batch of single environments."""
+    mine, other = native(name, made, lanes, mode), scalar(name, made, lanes, mode)
+    obs = mine.reset(seed=3)[0]
+    assert same(obs, other.reset(seed=3)[0])
+    rng = np.random.default_rng(0)
     for _ in range(steps):
-        action = np.array([rng.choice(np.flatnonzero(lane)) if lane.any() else 0 for lane in seen["action_mask"]])
-        (seen, *mine_rest), (theirs, *their_rest) = mine.step(action), other.step(action)
-        assert all(np.array_equal(seen[part], values) for part, values in theirs.items())
-        for got, right in zip(mine_rest[:3], their_rest[:3], strict=True):
+        action = np.array([rng.choice(np.flatnonzero(lane)) if lane.any() else 0 for lane in obs["action_mask"]])
+        stepped, expected = mine.step(action), other.step(action)
+        assert same(stepped[0], expected[0])
+        for got, right in zip(stepped[1:4], expected[1:4], strict=True):
             assert got.dtype == right.dtype
             assert got.tolist() == right.tolist()
+        obs, over = stepped[0], stepped[2] | stepped[3]
+        by_hand = over if mode is AutoresetMode.DISABLED else np.zeros(lanes, bool)
+        by_hand = yield over, by_hand
+        if by_hand.any():
+            obs = mine.reset(options={"reset_mask": by_hand.copy()})[0]
+            assert same(obs, other.reset(options={"reset_mask": by_hand.copy()})[0])
+
+
+def play(trial: Any, by_hand_at: int | None = None) -> list[int]:
+    """How many lanes ended in each step; lane 0 is reset by hand in step `by_hand_at` as well."""
+    ended, (over, reset) = [], next(trial)
+    while True:
+        ended.append(int(over.sum()))
+        if len(ended) == by_hand_at:
+            reset = reset.copy()
+            reset[0] = True
+        try:
+            over, reset = trial.send(reset)
+        except StopIteration:
+            return ended

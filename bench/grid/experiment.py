@@ -133,7 +133,7 @@ def run_grid(
 
     Policies that plan for long may do so in `processes` processes, which import the main module again.
     """
-    store = RowStore(out, tuple(grid.kind.metrics.values()))
+    store = RowStore(out, grid.kind.metrics)
     if store.torn:
         note(f"{out}/rows.csv ended inside a result (an interrupted run); that part is computed again")
     _plan_ahead(grid, store, processes, note)
@@ -191,7 +191,7 @@ def _rows(kind: BenchKind, record: Any) -> list[ResultRow]:
             seed=record.seed,
             metric=name,
             value=value,
-            unit=unit_of(name, tuple(kind.metrics.values())),
+            unit=unit_of(name, kind.metrics),
             version=version(),
             commit=commit(),
             data_hash=record.data_hash,

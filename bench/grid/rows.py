@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,10 @@ Cell = tuple[str, str, int]
 """(scenario, policy, seed)"""
 
 
-def unit_of(name: str, metrics: Sequence[Metric[Any]]) -> str:
+def unit_of(name: str, metrics: Mapping[str, Metric[Any]]) -> str:
     """Return a row's unit: that of its metric, for `METRIC[...]` that of `METRIC`; 1 for an unknown metric."""
-    return next((metric.unit for metric in metrics if metric.name == name.partition("[")[0]), "1")
+    metric = metrics.get(name.partition("[")[0])
+    return metric.unit if metric else "1"
 
 
 class RowStore:
@@ -52,14 +53,14 @@ class RowStore:
     with fewer metrics. A file that is empty, or ends within its header, is started again.
     """
 
-    def __init__(self, folder: Path | None, metrics: Sequence[Metric[Any]]) -> None:
+    def __init__(self, folder: Path | None, metrics: Mapping[str, Metric[Any]]) -> None:
         """Open `folder` (created if absent) and read the finished cells of an earlier run.
 
         A cell is finished when it has all of `metrics`; it may have further rows before them.
         """
-        self._defined = tuple(metrics)
-        self._metrics = tuple(metric.name for metric in metrics)
-        self._measured = {metric.name for metric in metrics if metric.measured}
+        self._defined = dict(metrics)
+        self._metrics = tuple(metrics)
+        self._measured = {name for name, metric in metrics.items() if metric.measured}
         self._path = folder / "rows.csv" if folder else None
         self._cells: dict[Cell, list[ResultRow]] = {}
         self.torn = False

@@ -60,7 +60,7 @@ class Walk(EveryActionTakesTime):
         return state * 2.5, state >= 9
 
     def is_over(self, world: Any, state: Any) -> Any:
-        return state >= world
+        return state >= world.length
 
 
 @dataclass(frozen=True)

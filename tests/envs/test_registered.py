@@ -6,14 +6,15 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import contracts
 import gymnasium
 import numpy as np
 import pytest
 import varigym
-from contracts import check_checkers, check_loop
+from contracts import check_checkers, check_loop, play
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import TimeLimit
-from serverless_small import MADE, same
+from serverless_small import MADE
 from serverless_small import WORLDS as SERVERLESS_WORLDS
 from varigym import IllegalActionWarning
 from varigym.registration import CLUSTER, SERVERLESS
@@ -73,47 +74,11 @@ def test_a_batch_counts_and_says_illegal_actions_too(name: str) -> None:
 
 
 def native(name: str, lanes: int, mode: AutoresetMode, **more: Any) -> Any:
-    return gymnasium.make_vec(name, lanes, autoreset_mode=mode, **{**SMALL[name], **more})
-
-
-def scalar(name: str, lanes: int, mode: AutoresetMode, **more: Any) -> Any:
-    made = {**SMALL[name], **more}
-    return gymnasium.make_vec(name, lanes, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **made)
+    return contracts.native(name, {**SMALL[name], **more}, lanes, mode)
 
 
 def lockstep(name: str, lanes: int, mode: AutoresetMode, steps: int, **more: Any) -> Iterator[Any]:
-    """Steps of the native batch, each equal to the last bit to Gymnasium's batch of single environments."""
-    mine, other = native(name, lanes, mode, **more), scalar(name, lanes, mode, **more)
-    obs = mine.reset(seed=3)[0]
-    assert same(obs, other.reset(seed=3)[0])
-    rng = np.random.default_rng(0)
-    for _ in range(steps):
-        action = np.array([rng.choice(np.flatnonzero(lane)) if lane.any() else 0 for lane in obs["action_mask"]])
-        stepped, expected = mine.step(action), other.step(action)
-        assert same(stepped[0], expected[0])
-        for got, right in zip(stepped[1:4], expected[1:4], strict=True):
-            assert got.dtype == right.dtype
-            assert got.tolist() == right.tolist()
-        obs, over = stepped[0], stepped[2] | stepped[3]
-        by_hand = over if mode is AutoresetMode.DISABLED else np.zeros(lanes, bool)
-        by_hand = yield over, by_hand
-        if by_hand.any():
-            obs = mine.reset(options={"reset_mask": by_hand.copy()})[0]
-            assert same(obs, other.reset(options={"reset_mask": by_hand.copy()})[0])
-
-
-def play(trial: Any, by_hand_at: int | None = None) -> list[int]:
-    """How many lanes ended in each step; lane 0 is reset by hand in step `by_hand_at` as well."""
-    ended, (over, reset) = [], next(trial)
-    while True:
-        ended.append(int(over.sum()))
-        if len(ended) == by_hand_at:
-            reset = reset.copy()
-            reset[0] = True
-        try:
-            over, reset = trial.send(reset)
-        except StopIteration:
-            return ended
+    return contracts.lockstep(name, {**SMALL[name], **more}, lanes, mode, steps)
 
 
 @pytest.mark.parametrize("mode", MODES)

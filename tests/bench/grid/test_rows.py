@@ -14,8 +14,8 @@ NAMES = ["mean_jct_s", "makespan_s"]
 HEADER = "scenario,policy,seed,metric,value,unit,version,commit,data_hash\n"
 
 
-def metrics(names: Sequence[str], measured: str = "") -> list[Metric[None]]:
-    return [Metric(name, "s", Better.LOWER, "", lambda record: 0.0, name == measured) for name in names]
+def metrics(names: Sequence[str], measured: str = "") -> dict[str, Metric[None]]:
+    return {name: Metric(name, "s", Better.LOWER, "", lambda record: 0.0, name == measured) for name in names}
 
 
 def cell(seed: int, value: float = 1 / 3, scenario: str = "tiny") -> list[ResultRow]:
@@ -298,7 +298,7 @@ def test_every_row_of_a_cell_is_checked_not_its_first_alone(
     ("value", "legal"), [(0.0, True), (1.0, True), (1 + 2e-16, True), (1.01, False), (-0.1, False)]
 )
 def test_a_share_is_at_most_one(tmp_path: Path, value: float, legal: bool) -> None:
-    shares = [Metric("hit_rate", "share", Better.HIGHER, "", lambda record: 0.0)]
+    shares = {"hit_rate": Metric("hit_rate", "share", Better.HIGHER, "", lambda record: 0.0)}
     rows = [replace(cell(1, value)[0], metric=name, unit="share") for name in ("hit_rate[one]", "hit_rate")]
     RowStore(tmp_path, shares).add(rows)
     again = RowStore(tmp_path, shares)

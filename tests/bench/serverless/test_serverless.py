@@ -182,13 +182,13 @@ def nobody_served(results: Results) -> Results:
 
 
 def test_what_does_not_exist_is_an_empty_cell_and_comes_back(tmp_path: Path, whole: Results) -> None:
-    store = experiment.RowStore(tmp_path, tuple(METRICS.values()))
+    store = experiment.RowStore(tmp_path, METRICS)
     store.add(nobody_served(whole).rows)
     del store
     with (tmp_path / "rows.csv").open() as file:
         empty = {row["metric"] for row in csv.DictReader(file) if not row["value"]}
     assert "cost_usd_per_request" in empty
-    back = experiment.RowStore(tmp_path, tuple(METRICS.values())).rows
+    back = experiment.RowStore(tmp_path, METRICS).rows
     assert [repr(row) for row in back] == [repr(row) for row in nobody_served(whole).rows]
 
 
